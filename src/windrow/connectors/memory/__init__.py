@@ -1,0 +1,1 @@
+"""Rows held in the process: what cases feed in and read back."""

@@ -1,0 +1,14 @@
+"""What the memory connector understands."""
+
+from __future__ import annotations
+
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+
+MEMORY = ConnectorSpec(
+    name="memory",
+    summary="rows handed over by a case or a notebook; for tests",
+    runtime="windrow.connectors.memory.runtime",
+    source=(OptionSpec("partitions", OptionKind.INTEGER, "how many partitions the rows come from", default="1", example="2"),),
+    sink=(),
+    source_partitions=None,
+)

@@ -1,0 +1,45 @@
+"""What a connector states about itself: its options, by which every WITH list is checked and documented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class OptionKind(Enum):
+    TEXT = "text"
+    INTEGER = "whole number"
+    NUMBER = "number"
+    BOOLEAN = "true or false"
+    DURATION = "duration"
+    TIME = "time (ISO 8601)"
+    CHOICE = "one of"
+    PATH = "path"
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One WITH key. A key that ends in ``.*`` stands for every key with that prefix."""
+
+    key: str
+    kind: OptionKind
+    doc: str
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+    example: str | None = None
+    # Never printed: passwords and the like.
+    is_secret: bool = False
+
+
+@dataclass(frozen=True)
+class ConnectorSpec:
+    """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` is the module that does the work."""
+
+    name: str
+    summary: str
+    runtime: str
+    source: tuple[OptionSpec, ...] | None = None
+    sink: tuple[OptionSpec, ...] | None = None
+    # A source of this connector has exactly this many partitions; None where only the running system knows.
+    source_partitions: int | None = 1

@@ -1,0 +1,129 @@
+"""Statements of a file, in the order they were written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windrow.model.expr import Node
+from windrow.model.options import Options
+from windrow.model.place import SourceText
+from windrow.model.query import Query
+from windrow.model.types import ColumnDef, DataType
+
+
+@dataclass(frozen=True)
+class Annotation(Node):
+    """A ``-- @key: value`` comment."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatementBase(Node):
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True)
+class CreateStream(StatementBase):
+    """An external source."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    options: Options
+
+
+@dataclass(frozen=True)
+class CreateStreamAs(StatementBase):
+    name: str
+    query: Query
+    options: Options = Options()
+
+
+@dataclass(frozen=True)
+class CreateTable(StatementBase):
+    """Reference data, with the latest row per primary key."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    primary_key: tuple[str, ...]
+    options: Options
+
+
+@dataclass(frozen=True)
+class CreateTableAs(StatementBase):
+    name: str
+    query: Query
+    options: Options = Options()
+
+
+@dataclass(frozen=True)
+class CreateFunction(StatementBase):
+    """A Python function: ``target`` is ``module:function``."""
+
+    name: str
+    parameters: tuple[ColumnDef, ...]
+    returns: DataType
+    target: str
+
+
+@dataclass(frozen=True)
+class InsertInto(StatementBase):
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True)
+class SelectStatement(StatementBase):
+    """A bare SELECT: prints to the console; its output is called ``out``."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
+class Explain(StatementBase):
+    statement: Statement
+
+
+@dataclass(frozen=True)
+class Show(StatementBase):
+    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Describe(StatementBase):
+    name: str
+
+
+@dataclass(frozen=True)
+class Drop(StatementBase):
+    """``what`` is STREAM or TABLE."""
+
+    what: str
+    name: str
+    if_exists: bool = False
+
+
+Statement = (
+    CreateStream
+    | CreateStreamAs
+    | CreateTable
+    | CreateTableAs
+    | CreateFunction
+    | InsertInto
+    | SelectStatement
+    | Explain
+    | Show
+    | Describe
+    | Drop
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A parsed file: its statements and the text that their spans point into."""
+
+    statements: tuple[Statement, ...]
+    source: SourceText
