@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from windrow.model.expr import Node
 from windrow.model.place import Span
@@ -15,7 +15,7 @@ class Option(Node):
 
     key: str
     value: str
-    value_span: Span | None = None
+    value_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,40 @@
+# Every target goes through bootstrap.py, which sets up what is missing first. `make` alone lists them.
+PYTHON ?= python3
+BOOT := $(PYTHON) bootstrap.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types unit chaos format lock lock-check
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup:  ## make .venv, install the packages, find or install Java
+	@$(BOOT) setup
+
+demo:  ## run the demo
+	@$(BOOT) demo
+
+test:  ## every check and every test; what the CI runs
+	@$(BOOT) test
+
+lint:  ## style, format, types and import rules
+	@$(BOOT) lint
+
+types:  ## mypy alone
+	@$(BOOT) python -- -m mypy
+
+unit:  ## the tests that need no Spark, in seconds
+	@$(BOOT) python -- -m pytest -q src tests/unit
+
+chaos:  ## kills, restarts and torn files; takes minutes
+	@$(BOOT) python -- -m pytest -q -m chaos tests/chaos
+
+format:  ## rewrite the code in the project's format
+	@$(BOOT) python -- -m ruff check --fix --quiet .
+	@$(BOOT) python -- -m ruff format .
+
+lock:  ## write the lock files from pyproject.toml
+	@$(BOOT) lock
+
+lock-check:  ## fail if the lock files do not match pyproject.toml
+	@$(BOOT) lock-check

@@ -1,0 +1,10 @@
+"""Aggregates as three expressions: ``partial`` (Catalyst, per group and slice), ``merge`` (tables), ``finish`` (Catalyst).
+
+Takes a call's arguments as Spark SQL text, gives SQL text and Polars expressions. A new aggregate is one entry in one of
+these files and a case. Must not know: Spark itself, windows, state.
+"""
+
+from windrow.aggregates.base import Aggregate, AggregateCall, Part
+from windrow.aggregates.registry import AGGREGATES, find_aggregate
+
+__all__ = ["AGGREGATES", "Aggregate", "AggregateCall", "Part", "find_aggregate"]

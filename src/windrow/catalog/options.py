@@ -1,0 +1,88 @@
+"""WITH keys that are not a connector's own, and which keys are valid where."""
+
+from __future__ import annotations
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import OptionKind, OptionSpec
+
+_TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
+
+CONNECTOR = OptionSpec("connector", _TEXT, "what reads or writes the rows", example="files")
+FORMAT = OptionSpec("format", _TEXT, "how a row is written as text or bytes", example="json")
+TIME_ZONE = OptionSpec("time.zone", _TEXT, "time zone of what is read, computed and shown", default="UTC", example="Europe/Madrid")
+GRANULARITY = OptionSpec(
+    "watermark.granularity", _CHOICE, "judge a row by the watermark its batch started with, or by the rows before it in its own partition",
+    default="batch", choices=("batch", "row"), example="row",
+)  # fmt: skip
+
+SOURCE_OPTIONS: tuple[OptionSpec, ...] = (
+    OptionSpec("connector", _TEXT, "what reads the rows", is_required=True, example="files"),
+    FORMAT,
+    OptionSpec("event.time.field", _TEXT, "column of the event time; else the record time or the arrival counts", example="ts"),
+    OptionSpec(
+        "event.time.format", _TEXT,
+        "epoch_millis, epoch_seconds, epoch_micros, epoch_nanos, iso8601 or a pattern; found out from the values where none is given",
+        example="epoch_millis",
+    ),
+    OptionSpec(
+        "event.time.on_missing", _CHOICE, "what happens to a row without a readable event time",
+        default="dead_letter", choices=("dead_letter", "arrival", "drop", "fail"), example="arrival",
+    ),
+    OptionSpec("event.time.max_future", _DURATION, "a row further ahead of its arrival is a dead letter", default="1d", example="1h"),
+    OptionSpec("watermark.delay", _DURATION, "how far rows may be out of order", default="0s", example="5s"),
+    OptionSpec("watermark.idle_timeout", _DURATION, "a partition silent for so long stops holding the watermark back", example="30s"),
+    OptionSpec(
+        "watermark.late_rows", _CHOICE, "what happens to a row behind its partition's watermark, before any window sees it",
+        default="process", choices=("process", "warn", "drop"), example="drop",
+    ),
+    GRANULARITY,
+    OptionSpec(
+        "bad.rows", _CHOICE, "what happens to a row that cannot be decoded",
+        default="dead_letter", choices=("dead_letter", "drop", "fail"), example="drop",
+    ),
+    OptionSpec(
+        "bad.fields", _CHOICE, "what happens to a row with one field that cannot be decoded",
+        default="null", choices=("null", "dead_letter"), example="dead_letter",
+    ),
+    TIME_ZONE,
+)  # fmt: skip
+
+QUERY_OPTIONS: tuple[OptionSpec, ...] = (
+    CONNECTOR,
+    FORMAT,
+    OptionSpec(
+        "error.policy", _CHOICE, "a division by zero or an impossible cast gives NULL, or stops the job",
+        default="null", choices=("null", "fail"), example="fail",
+    ),
+    TIME_ZONE,
+    OptionSpec("state.ttl", _DURATION, "a group without a row for so long is forgotten", example="1d"),
+    OptionSpec(
+        "join.on_missing", _CHOICE, "what happens to a row that finds nothing in a table",
+        default="null", choices=("null", "skip", "default", "wait", "fail"), example="skip",
+    ),
+    OptionSpec("table.wait.timeout", _DURATION, "how long a stream waits for its tables to be loaded", default="60s", example="5m"),
+    GRANULARITY,
+)  # fmt: skip
+
+
+def options_for_source(connector: str | None) -> tuple[OptionSpec, ...]:
+    """Keys that CREATE STREAM and CREATE TABLE understand, for one connector."""
+    spec = CONNECTORS.get((connector or "").lower())
+    return _joined(spec.source if spec is not None else None, SOURCE_OPTIONS)
+
+
+def options_for_sink(connector: str | None) -> tuple[OptionSpec, ...]:
+    """Keys that a query which writes to a connector understands."""
+    spec = CONNECTORS.get((connector or "").lower())
+    return _joined(spec.sink if spec is not None else None, QUERY_OPTIONS)
+
+
+def options_for_query() -> tuple[OptionSpec, ...]:
+    """Keys that a query understands whatever it writes to."""
+    return QUERY_OPTIONS
+
+
+def _joined(own: tuple[OptionSpec, ...] | None, general: tuple[OptionSpec, ...]) -> tuple[OptionSpec, ...]:
+    """A connector's own word on a key wins."""
+    keys = {option.key for option in own or ()}
+    return (*(option for option in general if option.key not in keys), *(own or ()))

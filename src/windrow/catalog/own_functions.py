@@ -1,0 +1,163 @@
+"""The dialect's own functions, and what is known about some of Spark's beyond what probing tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from windrow.catalog.functions import Function, FunctionKind, ReturnRule, same_as
+from windrow.catalog.numeric import common_type
+from windrow.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    FRACTIONS,
+    INT,
+    INTEGERS,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+)
+
+_SCALAR, _AGGREGATE, _WINDOW = FunctionKind.SCALAR, FunctionKind.AGGREGATE, FunctionKind.WINDOW
+
+
+def _fixed(type_: DataType) -> ReturnRule:
+    return lambda _: type_
+
+
+def _common_from(position: int) -> ReturnRule:
+    return lambda args: common_type(args[position:])
+
+
+def _array_of(args: Sequence[DataType]) -> DataType:
+    return Array(args[0]) if args else UNKNOWN
+
+
+def _array_of_common(args: Sequence[DataType]) -> DataType:
+    return Array(common_type(args))
+
+
+def _element(args: Sequence[DataType]) -> DataType:
+    match args[0] if args else UNKNOWN:
+        case Array(element=element):
+            return element
+        case Map(value=value):
+            return value
+        case _:
+            return UNKNOWN
+
+
+def _sum(args: Sequence[DataType]) -> DataType:
+    match args[0] if args else UNKNOWN:
+        case Decimal(precision=precision, scale=scale):
+            return Decimal(min(38, precision + 10), scale)
+        case type_ if type_ in INTEGERS:
+            return BIGINT
+        case type_ if type_ in FRACTIONS:
+            return DOUBLE
+        case _:
+            return UNKNOWN
+
+
+def _average(args: Sequence[DataType]) -> DataType:
+    match args[0] if args else UNKNOWN:
+        case Decimal(precision=precision, scale=scale):
+            return Decimal(min(38, precision + 4), min(38, scale + 4))
+        case type_ if type_ in INTEGERS or type_ in FRACTIONS:
+            return DOUBLE
+        case _:
+            return UNKNOWN
+
+
+def _last_type(args: Sequence[DataType]) -> DataType:
+    return args[-1] if args else UNKNOWN
+
+
+def _own(name: str, signature: str, doc: str, counts: tuple[int, ...], returns: ReturnRule, kind: FunctionKind = _SCALAR) -> Function:
+    return Function(name, kind, signature, doc, counts, returns=returns)
+
+
+_BOUNDS = tuple(
+    _own(f"{window}_{bound}", f"{window}_{bound}()", f"the {bound} of the emission's window", (0, 1, 2, 3), _fixed(TIMESTAMP))
+    for window in ("tumble", "hop", "session")
+    for bound in ("start", "end")
+)
+
+OWN_FUNCTIONS: tuple[Function, ...] = (
+    _own("header", "header(key)", "the value of a header of the row, NULL where it has none", (1,), _fixed(STRING)),
+    _own("has_header", "has_header(key)", "whether the row has a header", (1,), _fixed(BOOLEAN)),
+    _own("header_keys", "header_keys()", "the names of the row's headers", (0,), _fixed(Array(STRING))),
+    _own("set_header", "set_header(key, value)", "sets a header of the output row and returns the value", (2,), same_as(1)),
+    _own("remove_header", "remove_header(key)", "removes a header and returns its old value", (1,), _fixed(STRING)),
+    replace(_own("delta", "delta(expr)", "greatest value minus least value", (1,), same_as(0), _AGGREGATE), numbers=(0,)),
+    replace(
+        _own("count_distinct", "count_distinct(expr, ...)", "how many values differ", (1,), _fixed(BIGINT), _AGGREGATE), is_variadic=True
+    ),
+    _own("json_value", "json_value(json, path)", "the scalar at a JSONPath, as text", (2,), _fixed(STRING)),
+    _own("json_exists", "json_exists(json, path)", "whether a JSONPath finds anything", (2,), _fixed(BOOLEAN)),
+    _own("json_query", "json_query(json, path)", "the object or array at a JSONPath, as JSON text", (2,), _fixed(STRING)),
+    replace(_own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)), takes_unit=True),
+    replace(_own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)), takes_unit=True),
+    *_BOUNDS,
+)
+
+HEADER_FUNCTIONS = frozenset({"header", "has_header", "header_keys", "set_header", "remove_header"})
+BOUND_FUNCTIONS = frozenset(bound.name for bound in _BOUNDS)
+
+_RETURNS: dict[str, ReturnRule] = {
+    "sum": _sum, "try_sum": _sum, "avg": _average, "mean": _average, "try_avg": _average,
+    "count": _fixed(BIGINT), "count_if": _fixed(BIGINT),
+    "approx_count_distinct": _fixed(BIGINT), "min": same_as(0), "max": same_as(0), "first": same_as(0), "last": same_as(0),
+    "first_value": same_as(0), "last_value": same_as(0), "any_value": same_as(0), "min_by": same_as(0), "max_by": same_as(0),
+    "mode": _last_type, "lag": same_as(0), "lead": same_as(0), "nth_value": same_as(0), "nullif": same_as(0), "abs": same_as(0),
+    "negative": same_as(0), "positive": same_as(0), "row_number": _fixed(INT), "rank": _fixed(INT), "dense_rank": _fixed(INT),
+    "ntile": _fixed(INT), "percent_rank": _fixed(DOUBLE), "cume_dist": _fixed(DOUBLE), "percentile_cont": _fixed(DOUBLE),
+    "percentile_disc": _last_type, "median": _fixed(DOUBLE), "listagg": _fixed(STRING), "string_agg": _fixed(STRING),
+    "collect_list": _array_of, "collect_set": _array_of, "array_agg": _array_of, "array": _array_of_common, "coalesce": _common_from(0),
+    "nvl": _common_from(0), "ifnull": _common_from(0), "greatest": _common_from(0), "least": _common_from(0), "if": _common_from(1),
+    "nvl2": _common_from(1), "explode": _element, "explode_outer": _element, "element_at": _element, "try_element_at": _element,
+    "get": _element,
+}  # fmt: skip
+
+# Argument counts where probing is too generous (window functions fill in defaults) or the parser allows more (a unit of time).
+_COUNTS: dict[str, tuple[int, ...]] = {
+    "row_number": (0,), "rank": (0,), "dense_rank": (0,), "percent_rank": (0,), "cume_dist": (0,), "ntile": (1,), "lag": (1, 2, 3),
+    "lead": (1, 2, 3), "nth_value": (2,), "percentile_cont": (1,), "percentile_disc": (1,), "mode": (0, 1), "date_add": (2, 3),
+    "dateadd": (2, 3), "date_diff": (2, 3), "datediff": (2, 3), "listagg": (1, 2), "string_agg": (1, 2), "if": (3,), "extract": (2,),
+}  # fmt: skip
+_VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1}
+
+_WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split())
+_ONE_NUMBER = (
+    "sum try_sum avg mean try_avg stddev std stddev_samp stddev_pop variance var_samp var_pop median skewness kurtosis delta "
+    "abs ceil ceiling floor round bround sqrt cbrt exp expm1 ln log10 log2 log1p sign signum sin cos tan asin acos atan sinh cosh tanh "
+    "degrees radians negative positive factorial bit_and bit_or bit_xor from_unixtime timestamp_seconds timestamp_millis timestamp_micros"
+)
+_ALL_NUMBERS = (
+    "corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy "
+    "power pow mod pmod atan2 hypot log"
+)
+_NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(), (0,)) | dict.fromkeys(_ALL_NUMBERS.split(), None)
+_WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
+_UNITS = frozenset("date_add dateadd date_diff datediff extract date_part datepart date_trunc trunc".split())
+
+
+def sharpened(spark: Function) -> Function:
+    """One of Spark's functions with what we know better."""
+    name = spark.name
+    least = _VARIADIC_FROM.get(name)
+    return replace(
+        spark,
+        kind=_WINDOW if name in _WINDOW_ONLY else spark.kind,
+        counts=_COUNTS.get(name, spark.counts) if least is None else (least,),
+        is_variadic=(spark.is_variadic and name not in _COUNTS) or least is not None,
+        returns=_RETURNS.get(name, spark.returns),
+        numbers=_NUMBERS.get(name, ()),
+        needs_within_group=name in _WITHIN_GROUP,
+        takes_unit=name in _UNITS,
+    )

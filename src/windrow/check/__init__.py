@@ -1,0 +1,102 @@
+"""Model -> diagnostics: everything wrong with a script, found before anything runs.
+
+Takes a parsed script and its catalog, gives diagnostics with their places and hints, sorted by place. One rule a file, listed in order
+below. Must not know: Spark, the network, clocks, the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from windrow.catalog.schema import Catalog
+from windrow.check.blocks import Context, build_context
+from windrow.check.rules.ambiguous_from import ambiguous_from
+from windrow.check.rules.argument_count import argument_count
+from windrow.check.rules.argument_type import argument_type
+from windrow.check.rules.argument_value import argument_value
+from windrow.check.rules.call_modifier import call_modifier
+from windrow.check.rules.circular_definition import circular_definition
+from windrow.check.rules.condition import condition
+from windrow.check.rules.duplicate_column import duplicate_column
+from windrow.check.rules.duplicate_definition import duplicate_definition
+from windrow.check.rules.duplicate_output import duplicate_output
+from windrow.check.rules.insert import insert
+from windrow.check.rules.join_bound import join_bound
+from windrow.check.rules.join_condition import join_condition
+from windrow.check.rules.limit import limit
+from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
+from windrow.check.rules.not_grouped import not_grouped
+from windrow.check.rules.operand_type import operand_type
+from windrow.check.rules.option import option
+from windrow.check.rules.option_side import option_side
+from windrow.check.rules.ordinal import ordinal
+from windrow.check.rules.over import over
+from windrow.check.rules.star import star
+from windrow.check.rules.subquery import subquery
+from windrow.check.rules.union import union
+from windrow.check.rules.unknown_column import unknown_column
+from windrow.check.rules.unknown_definition_column import unknown_definition_column
+from windrow.check.rules.unknown_function import unknown_function
+from windrow.check.rules.unknown_relation import unknown_relation
+from windrow.check.rules.unsupported import unsupported
+from windrow.check.rules.window_length import window_length
+from windrow.check.rules.window_purpose import window_purpose
+from windrow.check.rules.window_time import window_time
+from windrow.errors import Diagnostic
+from windrow.model.statement import Script
+
+__all__ = ["RULES", "check"]
+
+Rule = Callable[[Context], Iterable[Diagnostic]]
+
+RULES: tuple[Rule, ...] = (
+    duplicate_definition,
+    circular_definition,
+    duplicate_column,
+    unknown_relation,
+    ambiguous_from,
+    unknown_definition_column,
+    unknown_column,
+    duplicate_output,
+    star,
+    unknown_function,
+    argument_count,
+    argument_type,
+    argument_value,
+    call_modifier,
+    operand_type,
+    condition,
+    misplaced_aggregate,
+    not_grouped,
+    over,
+    ordinal,
+    window_purpose,
+    window_time,
+    window_length,
+    join_bound,
+    join_condition,
+    union,
+    subquery,
+    insert,
+    limit,
+    option_side,
+    option,
+    unsupported,
+)
+
+
+def check(script: Script, catalog: Catalog) -> tuple[Diagnostic, ...]:
+    """Everything wrong with a script, in the order of its text."""
+    try:
+        context = build_context(script, catalog)
+        found = [diagnostic for rule in RULES for diagnostic in rule(context)]
+    except RecursionError:
+        hint = "split the deepest expression over several streams"
+        return (Diagnostic("WR299", "this file is nested too deeply to be checked", None, hint),)
+    unique = dict.fromkeys(found)
+    return tuple(sorted(unique, key=_place))
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, int, str]:
+    span = diagnostic.span
+    return (-1, -1, diagnostic.code) if span is None else (span.start, span.end, diagnostic.code)

@@ -1,0 +1,1 @@
+"""One rule a file; `windrow.check.RULES` lists them in order."""

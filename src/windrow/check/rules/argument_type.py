@@ -1,0 +1,58 @@
+"""WR222: arguments of the wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.catalog.functions import Function
+from windrow.catalog.rendering import render
+from windrow.catalog.scope import Scope, is_aggregate
+from windrow.catalog.typing import infer
+from windrow.check.agreement import family, is_number_text
+from windrow.check.blocks import Context
+from windrow.errors import Diagnostic
+from windrow.model.expr import Call, Expr, Interval, Lambda, Star
+from windrow.model.types import BOOLEAN, INTERVAL, STRING, DataType
+
+
+def argument_type(context: Context) -> Iterator[Diagnostic]:
+    for node, scope, _, _ in context.nodes():
+        if not isinstance(node, Call):
+            continue
+        known = scope.names.function(node.name)
+        if known is None or not known.accepts(len(node.args)):
+            continue
+        inner = scope.inside_aggregate() if is_aggregate(node, scope.names) else scope
+        # What a function with a lambda takes was probed without one.
+        if any(isinstance(arg, Lambda) for arg in node.args):
+            continue
+        for position, arg in enumerate(node.args):
+            if not isinstance(arg, Star | Interval):
+                yield from _judge(node, known, position, arg, infer(arg, inner))
+        if known.needs_within_group:
+            yield from _sort_keys(node, inner)
+
+
+def _judge(call: Call, known: Function, position: int, arg: Expr, type_: DataType) -> Iterator[Diagnostic]:
+    if known.takes_number(position) and family(type_) not in ("number", "any") and type_ != INTERVAL and not is_number_text(arg):
+        hint = _number_hint(call, known, arg, type_)
+        yield Diagnostic("WR222", f"{call.name} needs a number, but {render(arg)} is {type_}", arg.span or call.span, hint)
+    elif known.refuses_type(position, type_):
+        message = f"{call.name} does not take {type_} as argument {position + 1}"
+        yield Diagnostic("WR222", message, arg.span or call.span, f"{known.signature}: {known.doc}")
+
+
+def _number_hint(call: Call, known: Function, arg: Expr, type_: DataType) -> str:
+    if type_ == STRING:
+        return f"convert it: CAST({render(arg)} AS DOUBLE)"
+    if type_ == BOOLEAN and call.name.lower() == "sum":
+        return f"count the true ones: COUNT_IF({render(arg)})"
+    return f"{known.signature}: {known.doc}"
+
+
+def _sort_keys(call: Call, scope: Scope) -> Iterator[Diagnostic]:
+    for key in call.within_group:
+        type_ = infer(key.expr, scope)
+        if call.name.lower() == "percentile_cont" and family(type_) not in ("number", "any") and type_ != INTERVAL:
+            message = f"{call.name} needs numbers to interpolate, but {render(key.expr)} is {type_}"
+            yield Diagnostic("WR222", message, key.span or call.span, f"convert it: ORDER BY CAST({render(key.expr)} AS DOUBLE)")

@@ -1,0 +1,47 @@
+"""WR225: literal arguments that can never be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from windrow.check.blocks import Context
+from windrow.errors import Diagnostic
+from windrow.model.expr import Call, Expr, Literal, Unary
+
+
+def argument_value(context: Context) -> Iterator[Diagnostic]:
+    for node, _, _, _ in context.nodes():
+        if isinstance(node, Call):
+            yield from _judge(node)
+
+
+def _judge(call: Call) -> Iterator[Diagnostic]:
+    name = call.name.lower()
+    if name in ("lag", "lead") and len(call.args) > 1:
+        offset = _number(call.args[1])
+        if offset is not None and offset < 0:
+            other = "LEAD" if name == "lag" else "LAG"
+            message = f"the offset of {call.name} cannot be negative"
+            yield Diagnostic("WR225", message, call.args[1].span or call.span, f"write {abs(offset)}, or use {other} to look the other way")
+        elif offset is not None and offset != int(offset):
+            yield Diagnostic("WR225", f"the offset of {call.name} must be a whole number", call.args[1].span or call.span, "write 1")
+    least_one = {"ntile": 0, "nth_value": 1}.get(name)
+    if least_one is not None and len(call.args) > least_one:
+        count = _number(call.args[least_one])
+        if count is not None and count < 1:
+            yield Diagnostic("WR225", f"{call.name} needs a count of 1 or more", call.args[least_one].span or call.span, "write 1")
+    if name in ("percentile_cont", "percentile_disc") and call.args:
+        share = _number(call.args[0])
+        if share is not None and not 0 <= share <= 1:
+            message = f"{call.name} needs a share from 0 to 1"
+            yield Diagnostic("WR225", message, call.args[0].span or call.span, "write 0.95 for the 95th percentile")
+
+
+def _number(node: Expr) -> Decimal | None:
+    if isinstance(node, Unary) and node.op == "-":
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, Literal) and isinstance(node.value, int | float | Decimal) and not isinstance(node.value, bool):
+        return Decimal(str(node.value))
+    return None

@@ -1,0 +1,114 @@
+"""WR231: what a query that aggregates puts out must be a group key or an aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from windrow.catalog.rendering import render
+from windrow.catalog.scope import Alias, Resolved, Scope, is_aggregate, walk_own
+from windrow.check.blocks import Block, Context, Place
+from windrow.errors import Diagnostic
+from windrow.model.expr import Call, Column, Expr, Literal, Node, Over, Star, children, transform
+from windrow.model.query import Select, SelectItem, Union
+from windrow.model.system import Origin
+
+_JUDGED = frozenset({"SELECT", "HAVING", "QUALIFY", "ORDER BY"})
+
+
+def not_grouped(context: Context) -> Iterator[Diagnostic]:
+    for block in context.blocks:
+        if not block.scopes.is_aggregate:
+            continue
+        keys = group_keys(block)
+        if keys is None:
+            continue
+        for place in block.places:
+            if place.clause in _JUDGED:
+                yield from _judge(place.expr, place, keys, block)
+
+
+def group_keys(block: Block) -> frozenset[Expr] | None:
+    """What GROUP BY groups by, aliases and positions replaced by what they stand for; None where a key is not known."""
+    keys = set()
+    for expr in block.select.group_by:
+        expanded = expand_key(expr, block)
+        if expanded is None or not _is_resolved(expanded, block.scopes.rows):
+            return None
+        keys.add(_normal(expanded, block.scopes.rows))
+    return frozenset(keys)
+
+
+def expand_key(expr: Expr, block: Block) -> Expr | None:
+    """The expression behind an alias or a position of GROUP BY; None for a position that is not there."""
+    if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
+        return block.select.items[expr.value - 1].expr if 1 <= expr.value <= len(block.select.items) else None
+    if isinstance(expr, Column):
+        found = block.scopes.grouping.resolve(expr)
+        if isinstance(found, Resolved) and isinstance(found.source, Alias):
+            item = _aliased(block.select.items, expr.name)
+            return expr if item is None else item.expr
+    return expr
+
+
+def _aliased(items: tuple[SelectItem, ...], name: str) -> SelectItem | None:
+    return next((item for item in items if item.alias is not None and item.alias.lower() == name.lower()), None)
+
+
+def _is_resolved(expr: Expr, scope: Scope) -> bool:
+    return all(isinstance(scope.resolve(node), Resolved) for node in walk_own(expr) if isinstance(node, Column))
+
+
+def _normal(expr: Expr, scope: Scope) -> Expr:
+    """Equal for expressions that mean the same column however it was written."""
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Column):
+            found = scope.resolve(node)
+            owner = found.source.name if isinstance(found, Resolved) and found.source is not None else node.qualifier
+            return Column(node.name.lower(), owner.lower() if owner else None)
+        if isinstance(node, Call) and node.name != node.name.lower():
+            return transform(replace(node, name=node.name.lower()), change)
+        return None
+
+    return transform(expr, change)
+
+
+def _judge(node: Node, place: Place, keys: frozenset[Expr], block: Block) -> Iterator[Diagnostic]:
+    if isinstance(node, Select | Union | Star):
+        return
+    if isinstance(node, Column):
+        yield from _judge_column(node, place, keys, block)
+        return
+    if _normal(node, block.scopes.rows) in keys:  # type: ignore[arg-type]  # sort keys and frames are in no set of keys
+        return
+    if isinstance(node, Call) and is_aggregate(node, block.scopes.names):
+        return
+    below = (*children(node.call), *children(node.spec)) if isinstance(node, Over) else children(node)
+    for child in below:
+        yield from _judge(child, place, keys, block)
+
+
+def _judge_column(column: Column, place: Place, keys: frozenset[Expr], block: Block) -> Iterator[Diagnostic]:
+    found = place.scope.resolve(column)
+    if not isinstance(found, Resolved) or isinstance(found.source, Alias):
+        return
+    if found.source is None and found.system is None:
+        return
+    if found.system is not None and found.system.origin is not Origin.ROW and found.system.origin in place.scope.emits:
+        return
+    if _normal(column, block.scopes.rows) in keys or not _is_inner(column, block):
+        return
+    message = f'"{column.name}" is neither in GROUP BY nor aggregated ({place.clause})'
+    yield Diagnostic("WR231", message, column.span, _hint(column, block))
+
+
+def _is_inner(column: Column, block: Block) -> bool:
+    """A column of a query around this one is fixed while this one runs."""
+    return isinstance(replace(block.scopes.rows, outer=None).resolve(column), Resolved)
+
+
+def _hint(column: Column, block: Block) -> str:
+    shown = render(column)
+    keys = ", ".join([*(render(key) for key in block.select.group_by), shown])
+    return f"add it: GROUP BY {keys}; or take one value of the group: LAST({shown})"

@@ -1,0 +1,110 @@
+"""WR223: operands that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.catalog.rendering import render
+from windrow.catalog.scope import Scope
+from windrow.catalog.typing import infer, output_columns
+from windrow.check.agreement import are_comparable, can_calculate, family, may_be_boolean
+from windrow.check.blocks import Context
+from windrow.errors import Diagnostic
+from windrow.model.expr import Between, Binary, Case, Expr, InList, InQuery, IsDistinct, Literal, Node, Unary
+from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, DataType
+
+_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "<=>"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "DIV"})
+
+
+def operand_type(context: Context) -> Iterator[Diagnostic]:
+    for node, scope, _, _ in context.nodes():
+        yield from _judge(node, scope)
+
+
+def _judge(node: Node, scope: Scope) -> Iterator[Diagnostic]:
+    match node:
+        case Binary(op=op) if op in _ARITHMETIC:
+            yield from _arithmetic(node, scope)
+        case Binary(op=op, left=left, right=right) if op in _COMPARISONS:
+            yield from _comparison(op, left, right, scope, node)
+        case Binary(op="AND" | "OR" as op, left=left, right=right):
+            for side in (left, right):
+                yield from _boolean(op, side, scope)
+        case Unary(op="NOT", operand=operand):
+            yield from _boolean("NOT", operand, scope)
+        case Unary(op="-" | "+" as op, operand=operand):
+            yield from _signed(op, operand, scope)
+        case Between(operand=operand, low=low, high=high):
+            for side in (low, high):
+                yield from _comparison("BETWEEN", operand, side, scope, side)
+        case InList(operand=operand, items=items):
+            for item in items:
+                yield from _comparison("IN", operand, item, scope, item)
+        case InQuery(operand=operand, query=query):
+            columns = output_columns(query, scope.names, scope)
+            if columns is not None and len(columns) == 1:
+                yield from _comparable("IN", operand, infer(operand, scope), operand, columns[0].type, node)
+        case IsDistinct(left=left, right=right):
+            yield from _comparison("IS DISTINCT FROM", left, right, scope, node)
+        case Case(operand=Node() as operand, branches=branches):
+            for when, _ in branches:
+                yield from _comparison("CASE", operand, when, scope, when)
+
+
+def _arithmetic(node: Binary, scope: Scope) -> Iterator[Diagnostic]:
+    left, right = infer(node.left, scope), infer(node.right, scope)
+    if can_calculate(node.op, node.left, left, node.right, right):
+        return
+    message = f"cannot calculate {left} {node.op} {right}: {render(node)}"
+    yield Diagnostic("WR223", message, node.span or node.left.span, _arithmetic_hint(node, left, right))
+
+
+def _arithmetic_hint(node: Binary, left: DataType, right: DataType) -> str:
+    if STRING in (left, right):
+        if node.op == "+" and left == right:
+            return f"to join texts write CONCAT({render(node.left)}, {render(node.right)})"
+        text = node.left if left == STRING else node.right
+        cast = f"CAST({render(text)} AS DOUBLE)"
+        sides = (cast, render(node.right)) if left == STRING else (render(node.left), cast)
+        join = f", or CONCAT({render(node.left)}, {render(node.right)}) to join texts" if node.op == "+" else ""
+        return f"write {sides[0]} {node.op} {sides[1]}{join}"
+    if "time" in (family(left), family(right)) and "number" in (family(left), family(right)):
+        time = node.left if family(left) == "time" else node.right
+        return f"a time moves by an interval: {render(time)} {node.op} INTERVAL '1' SECOND"
+    return "both sides must be numbers"
+
+
+def _comparison(op: str, left: Expr, right: Expr, scope: Scope, at: Node) -> Iterator[Diagnostic]:
+    yield from _comparable(op, left, infer(left, scope), right, infer(right, scope), at)
+
+
+def _comparable(op: str, left: Expr, left_type: DataType, right: Expr, right_type: DataType, at: Node) -> Iterator[Diagnostic]:
+    if not are_comparable(left, left_type, right, right_type):
+        message = f"cannot compare {left_type} with {right_type} ({op})"
+        yield Diagnostic("WR223", message, at.span or left.span, _comparison_hint(left, left_type, right, right_type))
+
+
+def _comparison_hint(left: Expr, left_type: DataType, right: Expr, right_type: DataType) -> str:
+    if TIMESTAMP in (left_type, right_type) and "number" in (family(left_type), family(right_type)):
+        number = left if family(left_type) == "number" else right
+        return f"write TIMESTAMP_MILLIS({render(number)}) for milliseconds since 1970"
+    if BOOLEAN in (left_type, right_type):
+        return f"compare true or false with TRUE or FALSE: {render(left if left_type == BOOLEAN else right)} = TRUE"
+    # The side that is not a literal is the one to keep as it is, unless only it is text.
+    cast, to = (left, right_type) if left_type == STRING and not isinstance(left, Literal) else (right, left_type)
+    return f"convert one side: CAST({render(cast)} AS {to})"
+
+
+def _boolean(op: str, side: Expr, scope: Scope) -> Iterator[Diagnostic]:
+    type_ = infer(side, scope)
+    if not may_be_boolean(type_):
+        message = f"{op} needs true or false, but {render(side)} is {type_}"
+        yield Diagnostic("WR223", message, side.span, f"write a comparison: {render(side)} = ...")
+
+
+def _signed(op: str, operand: Expr, scope: Scope) -> Iterator[Diagnostic]:
+    type_ = infer(operand, scope)
+    if family(type_) not in ("number", "any", "INTERVAL"):
+        message = f"{op} needs a number, but {render(operand)} is {type_}"
+        yield Diagnostic("WR223", message, operand.span, f"write {op}CAST({render(operand)} AS DOUBLE)")

@@ -1,0 +1,118 @@
+"""WR260, WR261, WR262: keys that are known, values that are understood, and required ones that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from windrow.catalog.names import closest
+from windrow.check.blocks import Context
+from windrow.check.option_lists import OptionList, option_lists
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.errors import Diagnostic
+from windrow.model.options import Option
+from windrow.sql import parse_duration
+
+
+def option(context: Context) -> Iterator[Diagnostic]:
+    for listed in option_lists(context):
+        for entry in listed.entries:
+            spec = listed.spec(entry.key)
+            if spec is not None:
+                yield from _judge_value(entry, spec)
+            elif listed.is_complete:
+                yield Diagnostic("WR260", f'unknown option "{entry.key}" for {listed.owner}', entry.span, _unknown_hint(entry.key, listed))
+        yield from _missing(listed)
+
+
+def _unknown_hint(key: str, listed: OptionList) -> str:
+    known = [spec.key for spec in listed.specs]
+    similar = closest(key, known)
+    if similar:
+        return f"did you mean '{similar[0]}'? {_example(listed, similar[0])}"
+    owners = [spec.name for spec in CONNECTORS.values() if key.lower() in {own.key for own in (*(spec.source or ()), *(spec.sink or ()))}]
+    if owners:
+        return f"it belongs to: {', '.join(owners)}; name the connector: 'connector' = '{owners[0]}'"
+    return f"known options: {', '.join(known)}"
+
+
+def _example(listed: OptionList, key: str) -> str:
+    spec = listed.spec(key)
+    return "" if spec is None else f"'{key}' = '{_sample(spec)}'"
+
+
+def _sample(spec: OptionSpec) -> str:
+    return spec.example or spec.default or (spec.choices[0] if spec.choices else "...")
+
+
+def _missing(listed: OptionList) -> Iterator[Diagnostic]:
+    if not listed.is_complete:
+        return
+    for spec in listed.specs:
+        if spec.is_required and listed.find(spec.key) is None:
+            message = f'{listed.owner} needs the option "{spec.key}": {spec.doc}'
+            yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{_sample(spec)}')")
+
+
+def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:
+    if _is_understood(entry.value, spec):
+        return
+    wanted = f"one of: {', '.join(spec.choices)}" if spec.choices else f"a {spec.kind.value}"
+    if spec.key == "time.zone":
+        wanted = "the name of a time zone"
+    shown = "(hidden)" if spec.is_secret else f"'{entry.value}'"
+    hint = f"'{spec.key}' = '{_nearest(entry.value, spec)}'"
+    yield Diagnostic("WR261", f'"{spec.key}" cannot be {shown}: it needs {wanted}', entry.value_span or entry.span, hint)
+
+
+def _nearest(value: str, spec: OptionSpec) -> str:
+    return next(iter(closest(value, spec.choices)), _sample(spec))
+
+
+def _is_understood(value: str, spec: OptionSpec) -> bool:
+    if spec.key == "time.zone":
+        return _is_zone(value)
+    if spec.choices:
+        return value.lower() in spec.choices or spec.kind is not OptionKind.CHOICE
+    match spec.kind:
+        case OptionKind.INTEGER:
+            return value.strip().lstrip("+-").isdecimal()
+        case OptionKind.NUMBER:
+            return _is_number(value)
+        case OptionKind.BOOLEAN:
+            return value.lower() in ("true", "false")
+        case OptionKind.DURATION:
+            length = parse_duration(value)
+            return length is not None and length >= 0
+        case OptionKind.TIME:
+            return _is_time(value)
+        case OptionKind.PATH:
+            return bool(value.strip())
+        case OptionKind.TEXT | OptionKind.CHOICE:
+            return True
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_time(value: str) -> bool:
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_zone(value: str) -> bool:
+    try:
+        ZoneInfo(value)
+    except (ValueError, OSError, KeyError):
+        return False
+    return bool(value)

@@ -1,0 +1,107 @@
+"""WR212, WR213, WR214, WR217: columns that a place does not have, in every clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.catalog.own_functions import BOUND_FUNCTIONS
+from windrow.catalog.scope import Ambiguous, Binding, Missing, MissingQualifier, OutOfPlace, Scope, member_type
+from windrow.catalog.typing import infer
+from windrow.check.blocks import Block, Context, Place
+from windrow.check.suggestions import column_hint
+from windrow.errors import Diagnostic
+from windrow.model.expr import Call, Column, Field, Node
+from windrow.model.system import Origin, SystemColumn, system_column
+from windrow.model.types import Struct
+
+# Bare words after which DATEADD, DATEDIFF and their like count; they parse as columns.
+TIME_UNITS = frozenset(
+    "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND YEARS MONTHS WEEKS DAYS HOURS MINUTES SECONDS".split()
+)
+
+
+def unknown_column(context: Context) -> Iterator[Diagnostic]:
+    for block in context.blocks:
+        for place in block.places:
+            yield from _judge_place(place, block)
+
+
+def _judge_place(place: Place, block: Block) -> Iterator[Diagnostic]:
+    units: set[int] = set()
+    for node, scope in place.nodes:
+        if isinstance(node, Call):
+            units |= _unit_arguments(node, scope)
+            yield from _judge_bound_function(node, scope, place, block)
+        elif isinstance(node, Column) and id(node) not in units:
+            yield from _judge_column(node, scope, place, block)
+        elif isinstance(node, Field):
+            yield from _judge_field(node, scope, place)
+
+
+def _unit_arguments(call: Call, scope: Scope) -> set[int]:
+    known = scope.names.function(call.name)
+    if known is None or not known.takes_unit or not call.args:
+        return set()
+    first = call.args[0]
+    is_unit = isinstance(first, Column) and first.qualifier is None and first.name.upper() in TIME_UNITS
+    return {id(first)} if is_unit else set()
+
+
+def _judge_column(column: Column, scope: Scope, place: Place, block: Block) -> Iterator[Diagnostic]:
+    match scope.resolve(column):
+        case Missing(binding=binding, fields=fields):
+            shown = column.name if column.qualifier is None else f"{column.qualifier}.{column.name}"
+            if fields is not None:
+                hint = column_hint(column.name, [(column.qualifier or "it", fields)])
+            else:
+                hint = _missing_hint(column, binding, scope, place, block)
+            yield Diagnostic("WR214", f'unknown column "{shown}" in {place.clause}', column.span, hint)
+        case MissingQualifier(qualifier=qualifier):
+            known = [name.name for name in scope.bindings if name.name]
+            hint = f"FROM has: {', '.join(known)}" if known else f"write {column.name} alone"
+            yield Diagnostic("WR212", f'unknown name "{qualifier}" before "{column.name}" in {place.clause}', column.span, hint)
+        case Ambiguous(bindings=bindings):
+            choices = " or ".join(f"{binding.name}.{column.name}" for binding in bindings)
+            yield Diagnostic("WR213", f'ambiguous column "{column.name}" in {place.clause}', column.span, f"write {choices}")
+        case OutOfPlace(column=system):
+            yield _out_of_place(system, column, place, block)
+
+
+def _missing_hint(column: Column, binding: Binding | None, scope: Scope, place: Place, block: Block) -> str:
+    aliases = {item.alias.lower(): item for item in block.select.items if item.alias is not None}
+    if column.qualifier is None and column.name.lower() in aliases:
+        return f'"{column.name}" is an alias, which {place.clause} does not see yet: repeat its expression here'
+    owners = [binding] if binding is not None else [owner for owner in _reachable(scope) if owner.is_known]
+    named = [(owner.name or "the subquery", [known.name for known in owner.columns]) for owner in owners]
+    return column_hint(column.name, named, [alias.name for alias in scope.aliases])
+
+
+def _reachable(scope: Scope) -> list[Binding]:
+    return [*scope.bindings, *(_reachable(scope.outer) if scope.outer is not None else [])]
+
+
+def _out_of_place(system: SystemColumn, node: Node, place: Place, block: Block) -> Diagnostic:
+    if block.select.window is not None and system.origin is not Origin.ROW:
+        message = f"{system.name} cannot stand in {place.clause} or in an aggregate: rows have no window yet"
+        return Diagnostic("WR217", message, node.span, f"use it in SELECT or HAVING: HAVING {system.name} ...")
+    if system.origin is Origin.WINDOW:
+        return Diagnostic("WR217", f"{system.name} without a WINDOW", node.span, "add a window: WINDOW TUMBLING(10s)")
+    message = f"{system.name} without a WINDOW, GROUP BY or aggregate"
+    return Diagnostic("WR217", message, node.span, "add a window: WINDOW TUMBLING(10s)")
+
+
+def _judge_bound_function(call: Call, scope: Scope, place: Place, block: Block) -> Iterator[Diagnostic]:
+    name = call.name.lower()
+    if name not in BOUND_FUNCTIONS:
+        return
+    column = system_column(f"_window_{name.rsplit('_', 1)[1]}")
+    if column is not None and isinstance(scope.resolve(Column(column.name)), OutOfPlace):
+        yield _out_of_place(column, call, place, block)
+
+
+def _judge_field(field: Field, scope: Scope, place: Place) -> Iterator[Diagnostic]:
+    base = infer(field.base, scope)
+    if isinstance(base, Struct) and member_type(base, field.name) is None:
+        names = [name for name, _ in base.fields]
+        hint = column_hint(field.name, [("the struct", names)])
+        yield Diagnostic("WR214", f'unknown field "{field.name}" in {place.clause}', field.span, hint)

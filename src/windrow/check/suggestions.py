@@ -1,0 +1,30 @@
+"""Hints that name what is there, the closest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from windrow.catalog.names import closest
+from windrow.model.system import SYSTEM_COLUMNS
+
+_SHOWN = 20
+
+
+def column_hint(name: str, owners: Sequence[tuple[str, Sequence[str]]], aliases: Iterable[str] = ()) -> str:
+    """What a misspelt column may have meant, and what there is.
+
+    >>> column_hint("vlume", [("trades", ["symbol", "volume"])])
+    'did you mean "volume"? trades has: symbol, volume'
+    """
+    known = [column for _, columns in owners for column in columns] + list(aliases)
+    if name.startswith("_"):
+        known += [column.name for column in SYSTEM_COLUMNS]
+    similar = closest(name, known)
+    listing = "; ".join(f"{owner} has: {_listed(columns)}" if columns else f"{owner} has nothing inside" for owner, columns in owners)
+    meant = f'did you mean "{similar[0]}"? ' if similar else ""
+    return (meant + listing).strip()
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = [f"and {len(columns) - _SHOWN} more"] if len(columns) > _SHOWN else []
+    return ", ".join([*columns[:_SHOWN], *more])

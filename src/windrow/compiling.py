@@ -1,0 +1,35 @@
+"""From text to plan in one call: parse, catalog, checks, plan. What every face of Windrow starts with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from windrow.catalog import Catalog, Relation, build_catalog
+from windrow.check import check
+from windrow.errors import SqlError
+from windrow.model.statement import Script
+from windrow.plan import Plan, plan_script
+from windrow.sql import parse
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A file that passed every check, with its plan."""
+
+    script: Script
+    catalog: Catalog
+    plan: Plan
+
+
+def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Compiled:
+    """Parse, check and plan a file. Raises SqlError with every diagnostic there is."""
+    return compile_script(parse(text, name, env))
+
+
+def compile_script(script: Script, extra: Mapping[str, Relation] | None = None, bare_sink: str = "console") -> Compiled:
+    catalog = build_catalog(script, extra)
+    diagnostics = check(script, catalog)
+    if diagnostics:
+        raise SqlError(diagnostics, script.source)
+    return Compiled(script, catalog, plan_script(script, bare_sink))

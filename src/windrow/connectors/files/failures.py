@@ -1,0 +1,108 @@
+"""What went wrong with a file, said so that a user can act on it."""
+
+from __future__ import annotations
+
+import errno
+import re
+
+from windrow.connectors.files.places import java_error_number
+from windrow.errors import JobError, UsageError, WindrowError
+
+_FAILED_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.(?=\s|$)")
+_MISMATCH = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.")
+_ILLEGAL_TYPE = re.compile(r"(Illegal Parquet type: .+|Unrecognized Parquet type: .+|Parquet type not (?:yet )?supported: .+)")
+_HEADER = re.compile(r"(CSV header does not conform to the schema|Number of column in CSV header is not equal).*", re.DOTALL)
+_TYPE_HINT = "declare the column with the type the file has and CAST it in the query, or move the file away and start the job again"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_FOLDER = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+
+
+def explain_failure(error: BaseException) -> WindrowError | None:
+    """The failure of a batch as a JobError that names the file, where a file was the cause; else None.
+
+    The engine asks this with whatever a batch raised. Errors that are ours already are given back as they are.
+    """
+    if isinstance(error, WindrowError):
+        return error
+    messages = _messages(error)
+    text = "\n".join(messages)
+    failed = _FAILED_FILE.search(text)
+    if failed is None:
+        return None
+    file = _plain(failed[2])
+    cause = _cause(messages)
+    if mismatch := _MISMATCH.search(text):
+        column, declared, actual = mismatch.groups()
+        return JobError("WR521", f"column {column} of {file} is {actual} in the file but declared as {declared}", _TYPE_HINT)
+    if illegal := _ILLEGAL_TYPE.search(text):
+        return JobError("WR521", f"{file} has a column that Spark cannot read: {illegal[1].splitlines()[0]}", _TYPE_HINT)
+    if header := _HEADER.search(text):
+        shown = " ".join(line.strip() for line in header[0].splitlines()[1:3])
+        return JobError(
+            "WR522",
+            f"the header of {file} is not the one the job started with ({shown})",
+            "give all files of the folder the same columns in the same order, or move the file away and start the job again",
+        )
+    return JobError(
+        "WR520",
+        f"{file} is torn or unreadable: {cause}",
+        "put a whole file in its place, or move it away, and start the job again: no row of this batch has been written",
+    )
+
+
+def open_failure(error: OSError, path: str) -> UsageError:
+    """Why a sink's folder cannot be used, found before the job starts."""
+    reason = _reason(error)
+    if error.errno in _NO_FOLDER:
+        return UsageError("WR510", f"{path} is not a folder: {reason}", "name a folder that exists or can be made: 'path' = 'out/rows'")
+    if error.errno in _DENIED:
+        return UsageError("WR511", f"cannot write to {path}: {reason}", "name a folder this user may write to")
+    if error.errno in _FULL:
+        return UsageError("WR512", f"no space left for {path}: {reason}", "free some space, or name a folder on another disk")
+    return UsageError("WR513", f"cannot make {path} ready for writing: {reason}", "check the path and that its file system is there")
+
+
+def write_failure(error: BaseException, path: str, batch_id: int) -> WindrowError:
+    """Why a batch could not be written; nothing of it is left behind."""
+    explained = explain_failure(error)
+    if explained is not None:
+        return explained
+    messages = _messages(error)
+    number = error.errno if isinstance(error, OSError) else java_error_number("\n".join(messages))
+    if number in _FULL:
+        return JobError(
+            "WR523",
+            f"the disk of {path} is full: batch {batch_id} was not written",
+            "free some space and start the job again: it goes on with this batch",
+        )
+    reason = _reason(error) if isinstance(error, OSError) else _cause(messages)
+    return JobError("WR524", f"batch {batch_id} could not be written to {path}: {reason}", "mend the cause and start the job again")
+
+
+def _messages(error: BaseException) -> list[str]:
+    """The messages of an error and of everything that caused it, on both sides of the bridge to Java."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[str] = []
+    while java is not None and len(found) < 20:
+        found.append(str(java.getMessage()))
+        java = java.getCause()
+    if not found:
+        found.append(str(error))
+    cause = error.__cause__ or error.__context__
+    return found + (_messages(cause) if cause is not None else [])
+
+
+def _cause(messages: list[str]) -> str:
+    """The innermost message, on one line."""
+    known = [message for message in messages if message and message != "None"]
+    return " ".join((known[-1] if known else "no reason given").split())[:300]
+
+
+def _reason(error: OSError) -> str:
+    return " ".join((error.strerror or str(error)).split())[:300]
+
+
+def _plain(uri: str) -> str:
+    return re.sub(r"^file:/+", "/", uri)

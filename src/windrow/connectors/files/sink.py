@@ -1,0 +1,184 @@
+"""Batches as files: staged out of sight, moved under names that follow from the batch id, then listed in a manifest.
+
+A crash at any point leaves either the batch complete (its manifest is there) or nothing that counts, and writing the
+batch again leaves what writing it once leaves:
+
+1. stage every file in ``.staging/<batch>-<statement>``; 2. take away what an earlier attempt left; 3. move the files to
+their names; 4. write the manifest; 5. remove the staging folder. As long as 5 has not happened, the staging folder is the
+sign that files without a manifest may lie about, so a first attempt never has to list the whole folder.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import TYPE_CHECKING
+
+from windrow.connectors.files.encoding import SPARK_TIMES, csv_lines, flat_frame, in_micros, json_frame, json_lines, quoted
+from windrow.connectors.files.failures import open_failure, write_failure
+from windrow.connectors.files.manifest import MANIFESTS, BatchNames, Manifest, ManifestFile
+from windrow.connectors.files.places import Folder, open_folder
+from windrow.connectors.files.settings import SinkSettings
+from windrow.connectors.runtime import Output, SinkRequest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_ENDINGS = {"json": "json", "csv": "csv", "parquet": "parquet"}
+_MOVING = "moving"
+
+
+def open_sink(spark: SparkSession, request: SinkRequest) -> FileSink:
+    settings = SinkSettings.of(request.options)
+    try:
+        folder = open_folder(settings.path, spark)
+    except OSError as error:
+        raise open_failure(error, settings.path) from error
+    return FileSink(folder, request.statement, settings)
+
+
+class FileSink:
+    def __init__(self, folder: Folder, statement: str, settings: SinkSettings) -> None:
+        self._folder = folder
+        self._statement = statement
+        self._settings = settings
+
+    def open(self) -> None:
+        """Make the folder and write a file into it, so that a wrong path is found before any row is read."""
+        probe = f".staging/probe-{os.getpid()}"
+        try:
+            for name in ("", ".staging", MANIFESTS):
+                self._folder.make(name)
+            self._folder.write(probe, b"windrow was here\n")
+            self._folder.remove(probe)
+        except OSError as error:
+            raise open_failure(error, self._settings.path) from error
+
+    def write(self, output: Output) -> None:
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+        from pyspark.errors import PySparkException
+
+        names = BatchNames(output.batch_id, self._statement, _ENDINGS[self._settings.format])
+        try:
+            self._write(output, names)
+        except (OSError, Py4JError, PySparkException) as error:
+            self._withdraw(names)
+            raise write_failure(error, self._settings.path, output.batch_id) from error
+
+    def close(self) -> None:
+        """Nothing is held open between batches."""
+
+    def _write(self, output: Output, names: BatchNames) -> None:
+        has_earlier = self._folder.exists(names.staging) or self._folder.exists(names.manifest)
+        self._folder.remove(names.staging)
+        staged, rows = self._stage(output, names)
+        if has_earlier:
+            self._remove_published(names)
+        if rows:
+            self._publish(names, staged, rows)
+        self._folder.remove(names.staging)
+
+    def _stage(self, output: Output, names: BatchNames) -> tuple[list[str], int]:
+        """The staged files in order, and how many rows they hold."""
+        if output.table is not None:
+            if output.table.num_rows == 0:
+                return [], 0
+            self._folder.make(names.staging)
+            staged = f"{names.staging}/table"
+            self._folder.write(staged, _encode(output.table, output.columns, self._settings))
+            return [staged], output.table.num_rows
+        if output.frame is None:
+            return [], 0
+        return self._stage_frame(output.frame, output.columns, names)
+
+    def _stage_frame(self, frame: DataFrame, columns: tuple[str, ...], names: BatchNames) -> tuple[list[str], int]:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        self._folder.make(names.staging)
+        target = f"{names.staging}/frame"
+        # Counted in the same pass that writes: a second action would compute the batch again.
+        counted = Observation()
+        _save(frame.observe(counted, F.count(F.lit(1)).alias("rows")), columns, self._settings, self._folder.uri(target))
+        rows = int(counted.get.get("rows", 0))
+        parts = [f"{target}/{name}" for name in self._folder.list(target) if name.startswith("part-")]
+        parts = [part for part in parts if self._folder.size(part) > self._empty_size(columns)]
+        for part in parts:
+            self._folder.settle(part)
+        return parts, rows
+
+    def _empty_size(self, columns: tuple[str, ...]) -> int:
+        """How large a text file without rows is; Spark writes one for an empty first partition."""
+        csv = self._settings.csv
+        if self._settings.format != "csv" or not csv.header:
+            return 0
+        # Quoting can only make the header longer, and then there is at most one needless file.
+        return len(csv.delimiter.join(columns).encode()) + 1
+
+    def _publish(self, names: BatchNames, staged: list[str], rows: int) -> None:
+        folder = self._folder
+        folder.write(f"{names.staging}/{_MOVING}", b"")
+        folder.settle_folder(names.staging)
+        files = []
+        for number, part in enumerate(staged):
+            files.append(ManifestFile(names.part(number), folder.size(part)))
+            folder.move(part, names.part(number))
+        folder.settle_folder()
+        manifest = Manifest(names.batch_id, names.statement, self._settings.format, rows, tuple(files))
+        draft = f"{names.staging}/manifest"
+        folder.write(draft, manifest.to_json())
+        folder.move(draft, names.manifest)
+        folder.settle_folder(MANIFESTS)
+
+    def _remove_published(self, names: BatchNames) -> None:
+        """Take an earlier attempt of this batch away, its manifest first: a reader never sees a manifest without its files."""
+        self._folder.remove(names.manifest)
+        for name in self._folder.list():
+            if names.owns(name):
+                self._folder.remove(name)
+
+    def _withdraw(self, names: BatchNames) -> None:
+        """After a failure leave nothing behind, as far as the disk still lets us; what stays is taken away by the next attempt."""
+        try:
+            if self._folder.exists(f"{names.staging}/{_MOVING}"):
+                self._remove_published(names)
+            self._folder.remove(names.staging)
+        except OSError:
+            return
+
+
+def _encode(table: pa.Table, columns: tuple[str, ...], settings: SinkSettings) -> bytes:
+    """A table as the bytes of one file, without a Spark job."""
+    if settings.format == "parquet":
+        import pyarrow.parquet as pq
+
+        buffer = io.BytesIO()
+        pq.write_table(in_micros(table.select(list(columns))), buffer, compression="snappy")
+        return buffer.getvalue()
+    lines = json_lines(table, columns) if settings.format == "json" else csv_lines(table, columns, settings.csv)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _save(frame: DataFrame, columns: tuple[str, ...], settings: SinkSettings, uri: str) -> None:
+    """A frame as part files below ``uri``: the one action of the batch."""
+    if settings.format == "json":
+        json_frame(frame, columns).write.mode("overwrite").text(uri)
+    elif settings.format == "parquet":
+        # Without this Spark writes INT96, which other readers know as a relic.
+        writer = frame.select(*(quoted(name) for name in columns)).write.mode("overwrite")
+        writer.option("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS").parquet(uri)
+    else:
+        csv = settings.csv
+        options = {
+            **SPARK_TIMES,
+            "header": str(csv.header).lower(),
+            "sep": csv.delimiter,
+            "quote": csv.quote,
+            "escape": csv.quote,
+            "nullValue": csv.null,
+            "emptyValue": csv.quote * 2,
+            "ignoreLeadingWhiteSpace": "false",
+            "ignoreTrailingWhiteSpace": "false",
+        }
+        flat_frame(frame, columns, binary_as_text=True).write.mode("overwrite").options(**options).csv(uri)

@@ -1,0 +1,202 @@
+"""Files as a streaming frame, each read once, in the order they were last written."""
+
+from __future__ import annotations
+
+import csv as csv_text
+import difflib
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from windrow.connectors.files.encoding import SPARK_JSON, quoted
+from windrow.connectors.files.inputs import Inputs, find_inputs
+from windrow.connectors.files.settings import CsvSettings, SourceSettings
+from windrow.connectors.runtime import BAD, RAW, SEQ, SourceRequest, SourceStream
+from windrow.errors import UsageError
+from windrow.model.types import BINARY, STRING, VARIANT, Array, ColumnDef, DataType, Map, Struct
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# Everything that does not end in ".tmp". Hadoop's patterns cannot say "not", so the endings are spelled out.
+_NOT_TMP = "{*[^p],*[^m]p,*[^t]mp,*[^.]tmp,p,mp,tmp}"
+# Spark forgets files after a week by default, and would pass over an old file that is moved in late without a word.
+_NEVER = "36500d"
+_CORRUPT = "__corrupt"
+_BLANKS = " \t\r\n\x0b\x0c"
+
+
+def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
+    settings = SourceSettings.of(request.options)
+    inputs = find_inputs(spark, settings)
+    if inputs.format == "parquet":
+        return SourceStream(_parquet(spark, request, settings, inputs), 1, None)
+    # The position of a row in its file is counted while it is read. Spark refuses that in a stream because the count starts
+    # again with every batch; here it only orders rows of one file split, which a batch always reads whole.
+    spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
+    if inputs.format == "csv":
+        return SourceStream(_csv(spark, request, settings, inputs), 1, None)
+    return SourceStream(_json(spark, settings, inputs), 1, "json")
+
+
+def _json(spark: SparkSession, settings: SourceSettings, inputs: Inputs) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    lines = _stream(spark, "text", settings, inputs, None, {})
+    lines = lines.where(F.length(F.btrim("value", F.lit(_BLANKS))) > 0)
+    return lines.select(F.col("value").alias(RAW), *_provenance(F.monotonically_increasing_id()))
+
+
+def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    schema = ", ".join(f"`{column.name.replace('`', '``')}` {column.type}" for column in request.columns)
+    rows = _stream(spark, "parquet", settings, inputs, schema, {})
+    named = [quoted(column.name) for column in request.columns]
+    lacking = [quoted(column.name).isNull() for column in request.columns if not column.nullable]
+    bad = F.when(_any(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))) if lacking else F.lit(None).cast("string")
+    return rows.select(*named, bad.alias(BAD), *_provenance(F.col("_metadata.row_index")))
+
+
+def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
+    """Every value is read as text and cast here, so that one value that does not fit costs a NULL and not the row.
+
+    Spark's own typed reading finds such a value only in the columns that a query happens to read.
+    """
+    from pyspark.sql import functions as F
+
+    csv = settings.csv
+    header = _header(spark, csv, inputs) if csv.header else None
+    names = _check_header(header, request.columns, inputs.samples[0]) if header else [column.name for column in request.columns]
+    schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in [*names, _CORRUPT])
+    options = {
+        **_csv_options(csv),
+        "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": _CORRUPT,
+        # Or a record with too many or too few values is taken for a good one where only some columns are read.
+        "columnPruning": "false",
+        # The header of every file is compared with this schema, so that a file with another order is an error and not a mix-up.
+        "header": str(csv.header).lower(),
+        "enforceSchema": str(not csv.header).lower(),
+        "multiLine": str(csv.multiline).lower(),
+    }
+    rows = _stream(spark, "csv", settings, inputs, schema, options)
+    values = [_from_text(column) for column in request.columns]
+    strict = settings.bad_fields == "dead_letter"
+    judged = [(column, value) for column, value in zip(request.columns, values, strict=True) if strict or not column.nullable]
+    wrong = [_is_wrong(column, value) for column, value in judged]
+    text = F.to_csv(F.struct(*(quoted(name) for name in names)), _csv_options(csv))
+    first = quoted(names[0])
+    bad = F.coalesce(
+        F.col(_CORRUPT),
+        *([F.when(_any(wrong), text)] if wrong else []),
+        # Never true. Spark refuses a query that reads the corrupt record and no other column.
+        F.when(F.octet_length(first) < 0, first),
+    )
+    named = [value.alias(column.name) for column, value in zip(request.columns, values, strict=True)]
+    return rows.select(*named, bad.alias(BAD), *_provenance(F.monotonically_increasing_id()))
+
+
+def _stream(
+    spark: SparkSession, format_: str, settings: SourceSettings, inputs: Inputs, schema: str | None, options: dict[str, str]
+) -> DataFrame:
+    reader = spark.readStream.format(format_).options(**options)
+    reader = reader.option("pathGlobFilter", _NOT_TMP).option("maxFileAge", _NEVER)
+    # Stated, because a session may say otherwise and then rows would be missing without a word.
+    reader = reader.option("ignoreCorruptFiles", "false")
+    if settings.is_recursive:
+        reader = reader.option("recursiveFileLookup", "true")
+    if settings.per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", str(settings.per_batch))
+    if schema is not None:
+        reader = reader.schema(schema)
+    return reader.load(inputs.load)
+
+
+def _provenance(position: Column) -> list[Column]:
+    """Where a row came from. The arrival time is left to the engine, which takes it once per batch."""
+    from pyspark.sql import functions as F
+
+    path = F.col("_metadata.file_path")
+    return [
+        F.lit(None).cast("timestamp").alias("_timestamp"),
+        F.lit(0).alias("_partition"),
+        position.cast("bigint").alias("_offset"),
+        # The path comes percent-encoded, but a plus in it is a plus.
+        F.try_url_decode(F.replace(path, F.lit("+"), F.lit("%2B"))).alias("_topic"),
+        F.lit(None).cast("string").alias("_key"),
+        F.lit(None).cast("map<string,string>").alias("_headers"),
+        F.struct(
+            F.col("_metadata.file_modification_time").alias("modified"),
+            path.alias("path"),
+            F.col("_metadata.file_block_start").alias("block"),
+            position.cast("bigint").alias("position"),
+        ).alias(SEQ),
+    ]
+
+
+def _csv_options(csv: CsvSettings) -> dict[str, str]:
+    return {"sep": csv.delimiter, "quote": csv.quote, "escape": csv.escape, "nullValue": csv.null}
+
+
+def _header(spark: SparkSession, csv: CsvSettings, inputs: Inputs) -> list[str] | None:
+    """The names in the first line of a file that is there, or None where there is none yet."""
+    if not inputs.samples:
+        return None
+    first = spark.read.format("text").load(inputs.samples[0]).head()
+    if first is None:
+        return None
+    doubled = csv.escape == csv.quote
+    reader = csv_text.reader(
+        [first[0]], delimiter=csv.delimiter[0], quotechar=csv.quote, doublequote=doubled, escapechar=None if doubled else csv.escape
+    )
+    return [name.strip() for name in next(reader)]
+
+
+def _check_header(header: list[str], columns: tuple[ColumnDef, ...], sample: str) -> list[str]:
+    """The header, if it names every declared column exactly once; columns are matched by name, in whatever order."""
+    file = sample.removeprefix("file:")
+    lowered = [name.lower() for name in header]
+    for position, name in enumerate(lowered):
+        if not name:
+            raise UsageError("WR502", f"column {position + 1} in the header of {file} has no name", "name it, or leave the column out")
+        if name in lowered[:position]:
+            raise UsageError("WR502", f'the header of {file} has "{header[position]}" twice', "rename one of them")
+    for column in columns:
+        if column.name.lower() not in lowered:
+            close = difflib.get_close_matches(column.name.lower(), lowered, n=1)
+            guess = f'did you mean "{header[lowered.index(close[0])]}"? ' if close else ""
+            raise UsageError(
+                "WR502",
+                f'the header of {file} has no column "{column.name}"',
+                f"{guess}it has: {', '.join(header)}; for files without a header: 'csv.header' = 'false'",
+            )
+    return header
+
+
+def _from_text(column: ColumnDef) -> Column:
+    """A CSV value as its declared type, NULL where it does not fit."""
+    from pyspark.sql import functions as F
+
+    text, type_ = quoted(column.name), column.type
+    if type_ == STRING:
+        return text
+    if type_ == BINARY:
+        return F.try_to_binary(text, F.lit("base64"))
+    if type_ == VARIANT:
+        return F.try_parse_json(text)
+    if _is_nested(type_):
+        return F.from_json(text, str(type_))
+    return text.try_cast(str(type_))
+
+
+def _is_nested(type_: DataType) -> bool:
+    return isinstance(type_, Array | Map | Struct)
+
+
+def _is_wrong(column: ColumnDef, value: Column) -> Column:
+    """Whether a value makes its row a bad one: a NULL that is not allowed, or a text that does not fit."""
+    return value.isNull() & quoted(column.name).isNotNull() if column.nullable else value.isNull()
+
+
+def _any(conditions: list[Column]) -> Column:
+    return reduce(lambda a, b: a | b, conditions)

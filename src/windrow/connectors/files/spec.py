@@ -1,0 +1,45 @@
+"""What the files connector understands."""
+
+from __future__ import annotations
+
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+
+FORMATS = ("json", "csv", "parquet")
+
+_CSV_SHARED = (
+    OptionSpec("csv.header", OptionKind.BOOLEAN, "whether the first line of a file names its columns", default="true"),
+    OptionSpec("csv.delimiter", OptionKind.TEXT, "what stands between two values; a comma, or a tab for .tsv files", example=";"),
+    OptionSpec("csv.quote", OptionKind.TEXT, "what stands around a value that holds the delimiter", default='"'),
+    OptionSpec("csv.null", OptionKind.TEXT, "the text that means NULL", default="", example="\\N"),
+)
+
+FILES = ConnectorSpec(
+    name="files",
+    summary="JSON lines, CSV or Parquet files in a folder, on local disks or any file system Spark can reach",
+    runtime="windrow.connectors.files.runtime",
+    source=(
+        OptionSpec("path", OptionKind.PATH, "folder, file or glob to read", is_required=True, example="data/trades/*.json"),
+        OptionSpec(
+            "format", OptionKind.CHOICE, "format of the files; by the ending of the path, else json", choices=FORMATS, example="csv"
+        ),
+        OptionSpec("files.per_batch", OptionKind.INTEGER, "how many files one micro-batch reads at most", example="10"),
+        OptionSpec("files.recursive", OptionKind.BOOLEAN, "whether folders inside the folder are read too", default="false"),
+        # The stream's own key, stated here so that it reaches the CSV reader, which decodes its rows itself.
+        OptionSpec(
+            "bad.fields",
+            OptionKind.CHOICE,
+            "what happens to a row with one field that cannot be decoded",
+            default="null",
+            choices=("null", "dead_letter"),
+            example="dead_letter",
+        ),
+        *_CSV_SHARED,
+        OptionSpec("csv.escape", OptionKind.TEXT, "what stands before a quote inside a quoted value", default='"'),
+        OptionSpec("csv.multiline", OptionKind.BOOLEAN, "whether a quoted value may hold line breaks", default="false"),
+    ),
+    sink=(
+        OptionSpec("path", OptionKind.PATH, "folder to write to, made if missing", is_required=True, example="out/volumes"),
+        OptionSpec("format", OptionKind.CHOICE, "format of the files", default="json", choices=FORMATS),
+        *_CSV_SHARED,
+    ),
+)

@@ -1,0 +1,4 @@
+"""What a job says about itself: its ledger and its status.
+
+Takes counts and clocks from the engine; gives numbers that add up, for people and for machines. Must not know: Spark, SQL.
+"""

@@ -1,0 +1,113 @@
+"""The ledger: where every row went. ``rows in = aggregated + filtered + dead-lettered + dropped``, for sources and statements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Account:
+    """One source or one statement. ``dead`` and ``dropped`` are by reason code."""
+
+    rows_in: int = 0
+    passed: int = 0
+    filtered: int = 0
+    dead: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    late_corrected: int = 0
+    late_included: int = 0
+    emitted: int = 0
+
+    @property
+    def accounted(self) -> int:
+        return self.passed + self.filtered + sum(self.dead.values()) + sum(self.dropped.values())
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.rows_in == self.accounted
+
+    def add(self, other: Account) -> None:
+        self.rows_in += other.rows_in
+        self.passed += other.passed
+        self.filtered += other.filtered
+        self.dead.update(other.dead)
+        self.dropped.update(other.dropped)
+        self.late_corrected += other.late_corrected
+        self.late_included += other.late_included
+        self.emitted += other.emitted
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows_in": self.rows_in,
+            "passed": self.passed,
+            "filtered": self.filtered,
+            "dead_letters": dict(sorted(self.dead.items())),
+            "dropped": dict(sorted(self.dropped.items())),
+            "late_corrected": self.late_corrected,
+            "late_included": self.late_included,
+            "emitted": self.emitted,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Account:
+        return Account(
+            data["rows_in"],
+            data["passed"],
+            data["filtered"],
+            Counter(data["dead_letters"]),
+            Counter(data["dropped"]),
+            data["late_corrected"],
+            data["late_included"],
+            data["emitted"],
+        )
+
+
+@dataclass
+class Ledger:
+    """The accounts of a job, since its first batch or for one batch."""
+
+    sources: dict[str, Account] = field(default_factory=dict)
+    statements: dict[str, Account] = field(default_factory=dict)
+
+    def source(self, name: str) -> Account:
+        return self.sources.setdefault(name, Account())
+
+    def statement(self, name: str) -> Account:
+        return self.statements.setdefault(name, Account())
+
+    def add(self, other: Ledger) -> None:
+        for name, account in other.sources.items():
+            self.source(name).add(account)
+        for name, account in other.statements.items():
+            self.statement(name).add(account)
+
+    @property
+    def is_balanced(self) -> bool:
+        return all(a.is_balanced for a in (*self.sources.values(), *self.statements.values()))
+
+    @property
+    def rows_in(self) -> int:
+        return sum(account.rows_in for account in self.sources.values())
+
+    @property
+    def dead_letters(self) -> Counter[str]:
+        every: Counter[str] = Counter()
+        for account in (*self.sources.values(), *self.statements.values()):
+            every.update(account.dead)
+        return every
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sources": {name: account.to_json() for name, account in self.sources.items()},
+            "statements": {name: account.to_json() for name, account in self.statements.items()},
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Ledger:
+        return Ledger(
+            {name: Account.from_json(account) for name, account in data["sources"].items()},
+            {name: Account.from_json(account) for name, account in data["statements"].items()},
+        )

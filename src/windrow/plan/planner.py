@@ -1,0 +1,168 @@
+"""From statements to jobs: flatten queries into stages, then group what is connected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.model.options import Options
+from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
+from windrow.model.statement import CreateStream, CreateStreamAs, InsertInto, Script, SelectStatement, Statement
+from windrow.plan.selects import plan_select
+from windrow.plan.sources import plan_source
+from windrow.plan.stages import Aggregate, Job, LateRows, Merge, Plan, Read, Stage, Write
+
+CONSOLE_NAME = "out"
+
+
+def plan_script(script: Script, bare_sink: str = "console") -> Plan:
+    """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes.
+
+    Statements may stand in any order: stages are put into the order in which rows flow.
+    """
+    names = _Names(script)
+    stages: dict[str, Stage] = {}
+    for statement in script.statements:
+        for stage in _plan_statement(statement, names, bare_sink):
+            stages[stage.name] = stage
+    annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
+    return Plan(tuple(_jobs(stages)), annotations)
+
+
+class _Names:
+    """Relations by name, case-insensitively, under the spelling they were created with."""
+
+    def __init__(self, script: Script) -> None:
+        self._spelling: dict[str, str] = {}
+        self._bare = 0
+        for statement in script.statements:
+            if isinstance(statement, CreateStream | CreateStreamAs):
+                self._spelling[statement.name.lower()] = statement.name
+
+    def of(self, name: str) -> str:
+        return self._spelling.get(name.lower(), name)
+
+    def bare(self) -> str:
+        self._bare += 1
+        return CONSOLE_NAME if self._bare == 1 else f"{CONSOLE_NAME}_{self._bare}"
+
+
+def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iterable[Stage]:
+    match statement:
+        case CreateStream():
+            yield plan_source(statement)
+        case CreateStreamAs(name=name, query=query, options=options):
+            yield from _plan_query(name, query, options, names, {})
+            if options.get("connector"):
+                yield _write(name, options)
+        case SelectStatement(query=query):
+            name = names.bare()
+            options = query.options if isinstance(query, Select) else Options()
+            yield from _plan_query(name, query, options, names, {})
+            yield _write(name, options, bare_sink)
+        case InsertInto() | _:
+            return
+
+
+def _write(name: str, options: Options, default: str = "console") -> Write:
+    connector = (options.get("connector") or default).lower()
+    spec = CONNECTORS[connector]
+    values = {option.key: option.default for option in spec.sink or () if option.default is not None}
+    known = {option.key.lower() for option in spec.sink or ()}
+    for option in options:
+        if option.key.lower() in known:
+            values[option.key.lower()] = option.value
+    reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
+    return Write(name, connector, tuple(sorted((k, v) for k, v in values.items() if v is not None)), reason)
+
+
+def _plan_query(name: str, query: Query, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
+    """Stages for a query and everything nested in it; the last one is called ``name``."""
+    scope = dict(scope)
+    for table in query.ctes:
+        yield from _plan_common_table(name, table, options, names, scope)
+    match query:
+        case Union(left=left, right=right):
+            parts = (f"{name}/1", f"{name}/2")
+            yield from _plan_query(parts[0], left, options, names, scope)
+            yield from _plan_query(parts[1], right, options, names, scope)
+            yield Merge(name, parts, reason="UNION ALL")
+        case Select(source=source):
+            input_name, nested = _resolve_source(name, source, options, names, scope)
+            yield from nested
+            stage = plan_select(name, query, options, input_name)
+            yield stage
+            if isinstance(stage, Aggregate) and stage.late_stream:
+                yield LateRows(names.of(stage.late_stream), stage.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
+
+
+def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
+    inner = f"{name}/{table.name}"
+    yield from _plan_query(inner, table.query, options, names, scope)
+    scope[table.name.lower()] = inner
+
+
+def _resolve_source(
+    name: str, source: NamedSource | DerivedSource | None, options: Options, names: _Names, scope: dict[str, str]
+) -> tuple[str, Iterable[Stage]]:
+    match source:
+        case NamedSource(name=wanted):
+            return scope.get(wanted.lower(), names.of(wanted)), ()
+        case DerivedSource(query=query, alias=alias):
+            inner = f"{name}/{alias or 'from'}"
+            return inner, _plan_query(inner, query, options, names, scope)
+        case None:
+            raise AssertionError("a SELECT without FROM passed the checks")
+
+
+def _jobs(stages: dict[str, Stage]) -> list[Job]:
+    """Connected stages form one job, in the order rows flow; independent ones keep the order of the file."""
+    ordered = _in_flow_order(stages)
+    group: dict[str, str] = {}
+    for stage in ordered:
+        joined = {group[name] for name in stage.inputs if name in group}
+        target = min(joined) if joined else stage.name
+        group[stage.name] = target
+        for member, current in group.items():
+            if current in joined:
+                group[member] = target
+    jobs: dict[str, list[Stage]] = {}
+    for stage in ordered:
+        jobs.setdefault(group[stage.name], []).append(stage)
+    return [_job(members) for members in jobs.values() if any(not isinstance(stage, Read) for stage in members)]
+
+
+def _job(members: list[Stage]) -> Job:
+    outputs = [stage.name for stage in members if not isinstance(stage, Read | Write | LateRows) and "/" not in stage.name]
+    reads = [stage.name for stage in members if isinstance(stage, Read)]
+    reason = f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
+    return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
+
+
+def _needs_ticks(stage: Stage) -> bool:
+    """Whether time must go on without rows for this stage to speak."""
+    match stage:
+        case Read(clock=clock):
+            return clock.idle_timeout is not None
+        case Aggregate(on_arrival=on_arrival, speech=speech):
+            return on_arrival or speech.interval is not None
+        case _:
+            return False
+
+
+def _in_flow_order(stages: dict[str, Stage]) -> list[Stage]:
+    done: dict[str, Stage] = {}
+
+    def visit(stage: Stage) -> None:
+        if stage.name in done:
+            return
+        for name in stage.inputs:
+            if name in stages:
+                visit(stages[name])
+        done[stage.name] = stage
+
+    for stage in stages.values():
+        visit(stage)
+    return list(done.values())
+
+

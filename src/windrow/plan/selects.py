@@ -1,0 +1,295 @@
+"""One SELECT as one stage: what is grouped, what is aggregated, when it speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from windrow.aggregates import find_aggregate
+from windrow.catalog.rendering import render
+from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, Star, transform, walk
+from windrow.model.options import Options
+from windrow.model.query import DerivedSource, EmitChanges, EmitFinal, NamedSource, Select, SelectItem
+from windrow.model.system import system_column
+from windrow.model.window import (
+    AscendingTimestamps,
+    BoundedOutOfOrderness,
+    DeadLetterLate,
+    EventTime,
+    EveryInterval,
+    EveryRecords,
+    OnSessionEnd,
+    OnWatermark,
+    ProcessingTime,
+    Punctuated,
+    Rows,
+    Session,
+    Sliding,
+    Tumbling,
+    UpdatePrevious,
+    WhenRow,
+    WindowClause,
+)
+from windrow.plan.sources import duration_option
+from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, Item
+from windrow.windowing.panes import Speech
+
+
+def plan_select(name: str, select: Select, options: Options, input_name: str) -> Derive | Aggregate:
+    scope = _Scope(_qualifiers(select))
+    items = scope.items(select.items)
+    where = None if select.where is None else scope.plain(select.where)
+    keys = _group_keys(select, items, scope)
+    is_strict = (options.get("error.policy") or "null").lower() == "fail"
+    is_grouped = bool(keys) or select.window is not None or any(_has_aggregate(i.expr) for i in items)
+    is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
+    marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
+    order_by = tuple(transform(key, scope.resolve_alias) for key in select.order_by)
+    if not is_grouped:
+        return Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, reason="no state: each row by itself")
+    if select.is_distinct and not keys:
+        keys = tuple(item.expr for item in items if item.expr is not None)
+    return _plan_aggregate(name, select, options, input_name, scope, items, where, keys, marked, order_by, is_strict)
+
+
+def _plan_aggregate(
+    name: str,
+    select: Select,
+    options: Options,
+    input_name: str,
+    scope: _Scope,
+    items: tuple[Item, ...],
+    where: Expr | None,
+    keys: tuple[Expr, ...],
+    marked: Expr | None,
+    order_by: tuple[Node, ...],
+    is_strict: bool,
+) -> Aggregate:
+    slots = _Slots(keys)
+    window = select.window
+    having = None if select.having is None else slots.fill(scope.having(select.having))
+    finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
+    sorted_by = tuple(slots.fill(scope.having(key)) for key in order_by)
+    speech, when = _speech(select, scope)
+    feed, reason = _feed(window, speech)
+    late = (window.late if window else None) or DeadLetterLate()
+    return Aggregate(
+        name=name,
+        input=input_name,
+        where=where,
+        keys=tuple((f"_k{i}", key) for i, key in enumerate(keys)),
+        aggregates=tuple(slots.aggregates),
+        window=window.kind if window else None,
+        time=_time(window, scope),
+        on_arrival=window is not None and isinstance(window.time, ProcessingTime),
+        delay=_delay(window),
+        punctuation=_punctuation(window, scope),
+        lateness=_lateness(window),
+        late=late,
+        speech=speech,
+        when=when,
+        feed=feed,
+        having=having,
+        items=finished,
+        key=slots.fill(marked) if marked is not None else None,
+        ttl=duration_option(options, "state.ttl", None),
+        is_strict=is_strict,
+        order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
+        limit=select.limit,
+        reason=reason,
+    )
+
+
+def _qualifiers(select: Select) -> frozenset[str]:
+    match select.source:
+        case NamedSource(name=name, alias=alias):
+            return frozenset({(alias or name).lower(), name.lower()})
+        case DerivedSource(alias=alias):
+            return frozenset({alias.lower()}) if alias else frozenset()
+        case None:
+            return frozenset()
+
+
+@dataclass
+class _Scope:
+    """Resolves names within one SELECT: qualifiers of its source, and aliases defined earlier in its list."""
+
+    qualifiers: frozenset[str]
+    aliases: dict[str, Expr] = field(default_factory=dict)
+
+    def items(self, items: tuple[SelectItem, ...]) -> tuple[Item, ...]:
+        resolved = []
+        for item in items:
+            if isinstance(item.expr, Star):
+                resolved.append(Item("*", None))
+                continue
+            expr = self.plain(transform(item.expr, self.resolve_alias))
+            resolved.append(Item(item.alias or _default_name(item.expr), expr))
+            if item.alias:
+                self.aliases[item.alias.lower()] = expr
+        return tuple(resolved)
+
+    def resolve_alias(self, node: Node) -> Node | None:
+        if isinstance(node, Column) and node.qualifier is None:
+            return self.aliases.get(node.name.lower())
+        # A lambda's parameters hide aliases of the same name.
+        return node if isinstance(node, Lambda) else None
+
+    def having(self, node: Node) -> Node:
+        return self.plain(transform(node, self.resolve_alias))
+
+    def plain(self, node: Node) -> Expr:
+        """Columns without their source's name, in lower case: equal columns are equal however they were written."""
+
+        def change(found: Node) -> Node | None:
+            if not isinstance(found, Column):
+                return None
+            if found.qualifier is None or found.qualifier.lower() in self.qualifiers:
+                return Column(found.name.lower(), span=found.span)
+            return Field(Column(found.qualifier.lower(), span=found.span), found.name, span=found.span)
+
+        return transform(node, change)  # type: ignore[return-value]  # an expression stays one
+
+
+def _default_name(expr: Expr) -> str:
+    return expr.name if isinstance(expr, Column | Field) else render(expr)
+
+
+class _Slots:
+    """Collects the distinct aggregate calls of a SELECT and puts slots in their place, and in that of group keys."""
+
+    def __init__(self, keys: tuple[Expr, ...]) -> None:
+        self._keys = {key: Slot(f"_k{i}") for i, key in reversed(list(enumerate(keys)))}
+        self._slots: dict[Call, Slot] = {}
+        self.aggregates: list[AggregateItem] = []
+
+    def fill(self, node: Node) -> Expr:
+        return transform(node, self._change)  # type: ignore[return-value]  # an expression stays one
+
+    def _change(self, node: Node) -> Node | None:
+        if node in self._keys and not isinstance(node, Literal):
+            return self._keys[node]  # type: ignore[index]  # 'in' said so
+        if isinstance(node, Call) and is_aggregate(node):
+            if node not in self._slots:
+                slot = Slot(f"_a{len(self._slots)}")
+                self._slots[node] = slot
+                self.aggregates.append(AggregateItem(slot.name, node))
+            return self._slots[node]
+        return None
+
+
+def is_aggregate(node: Node) -> bool:
+    return isinstance(node, Call) and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is not None
+
+
+def _has_aggregate(node: Node | None) -> bool:
+    if node is None or isinstance(node, Over):
+        return False
+    return any(is_aggregate(found) for found in walk(node)) and not any(isinstance(found, Over) for found in walk(node))
+
+
+def _group_keys(select: Select, items: tuple[Item, ...], scope: _Scope) -> tuple[Expr, ...]:
+    """GROUP BY may name a column, an expression, an alias of the list, or an item by its number."""
+    keys: list[Expr] = []
+    for expr in select.group_by:
+        if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
+            item = items[expr.value - 1].expr
+            keys.append(item if item is not None else expr)
+            continue
+        alias = scope.aliases.get(expr.name.lower()) if isinstance(expr, Column) and expr.qualifier is None else None
+        is_own_alias = alias is not None and not (isinstance(alias, Column) and alias.name == expr.name.lower())
+        keys.append(alias if is_own_alias and not _is_input_column(expr, items) else scope.plain(expr))  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(keys))
+
+
+def _is_input_column(expr: Expr, items: tuple[Item, ...]) -> bool:
+    """An alias that is made from a column of its own name means the alias only inside the list."""
+    alias = next((i.expr for i in items if isinstance(expr, Column) and i.name.lower() == expr.name.lower()), None)
+    return alias is not None and any(isinstance(n, Column) and isinstance(expr, Column) and n.name == expr.name.lower() for n in walk(alias))
+
+
+def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
+    """When groups speak: the contract's defaults, EMIT, and triggers."""
+    window, emit = select.window, select.emit
+    if select.is_distinct and not select.group_by and window is None:
+        return Speech(once=True), ()
+    triggers = window.triggers if window else ()
+    changes = isinstance(emit, EmitChanges) or (emit is None and window is None)
+    per_batch = isinstance(emit, EmitChanges) and emit.is_per_batch
+    on_close = isinstance(emit, EmitFinal) or (not changes and not triggers)
+    on_close = on_close or any(isinstance(t, OnWatermark | OnSessionEnd) for t in triggers)
+    when = tuple(scope.plain(t.predicate) for t in triggers if isinstance(t, WhenRow))
+    return (
+        Speech(
+            every_row=changes and not per_batch,
+            per_batch=per_batch,
+            on_close=on_close,
+            every_records=next((t.count for t in triggers if isinstance(t, EveryRecords)), None),
+            when=bool(when),
+            interval=next((t.interval for t in triggers if isinstance(t, EveryInterval)), None),
+        ),
+        when,
+    )
+
+
+def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
+    """How rows reach the step, with the reason."""
+    kind = window.kind if window else None
+    by_row = speech.every_row or speech.every_records is not None or speech.when or speech.once
+    match kind:
+        case Rows():
+            return Feed.SINGLE, "ROWS windows count rows in arrival order"
+        case Session(max_length=limit) if by_row or limit is not None:
+            return Feed.SINGLE, "every row may change its session's bounds" if by_row else "MAX cuts sessions row by row"
+        case Session():
+            return Feed.SLICES, "rows less than a gap apart share a session, so gap-wide slices are safe partials"
+        case _ if by_row:
+            return Feed.RUNNING, "every row shows what it changed, in input order"
+        case None:
+            return Feed.WINDOWS, "one pane per group, for ever"
+        case Tumbling() | Sliding() if speech == Speech(on_close=True):
+            return Feed.SLICES, "windows speak once, when they close: they are merged from slices then"
+        case _:
+            return Feed.WINDOWS, "panes speak before they close"
+
+
+def _time(window: WindowClause | None, scope: _Scope) -> Expr | None:
+    """The window's own time column; None for the stream's event time."""
+    if window is None or not isinstance(window.time, EventTime) or window.time.column is None:
+        return None
+    column = scope.plain(window.time.column)
+    known = system_column(column.name) if isinstance(column, Column) else None
+    return None if known is not None and known.name == "_event_time" else column
+
+
+def _delay(window: WindowClause | None) -> int | None:
+    """The delay the window states itself; None where the source's own applies."""
+    match window.watermark if window else None:
+        case BoundedOutOfOrderness(delay=delay):
+            return delay
+        case AscendingTimestamps() | Punctuated():
+            return 0
+        case None:
+            return None
+
+
+def _punctuation(window: WindowClause | None, scope: _Scope) -> Expr | None:
+    match window.watermark if window else None:
+        case Punctuated(predicate=predicate):
+            return scope.plain(predicate)
+        case _:
+            return None
+
+
+def _lateness(window: WindowClause | None) -> int:
+    if window is None:
+        return 0
+    if window.allowed_lateness is not None:
+        return window.allowed_lateness
+    if isinstance(window.late, UpdatePrevious):
+        match window.kind:
+            case Tumbling(size=size) | Sliding(size=size):
+                return size
+            case Session(gap=gap):
+                return gap
+    return 0
+

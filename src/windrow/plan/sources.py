@@ -1,0 +1,60 @@
+"""CREATE STREAM as a Read stage: options become rules."""
+
+from __future__ import annotations
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.model.options import Options
+from windrow.model.statement import CreateStream
+from windrow.model.window import DAY
+from windrow.plan.stages import ClockRule, Read, TimeRule
+from windrow.sql import parse_duration
+
+
+def plan_source(statement: CreateStream) -> Read:
+    options = statement.options
+    connector = (options.get("connector") or "").lower()
+    spec = CONNECTORS[connector]
+    return Read(
+        name=statement.name,
+        connector=connector,
+        columns=statement.columns,
+        options=_own_options(connector, options),
+        time=TimeRule(
+            column=options.get("event.time.field"),
+            format=options.get("event.time.format"),
+            on_missing=_choice(options, "event.time.on_missing", "dead_letter"),
+            max_future=duration_option(options, "event.time.max_future", DAY) or 0,
+        ),
+        clock=ClockRule(
+            delay=duration_option(options, "watermark.delay", 0) or 0,
+            idle_timeout=duration_option(options, "watermark.idle_timeout", None),
+            late_rows=_choice(options, "watermark.late_rows", "process"),
+        ),
+        bad_rows=_choice(options, "bad.rows", "dead_letter"),
+        bad_fields=_choice(options, "bad.fields", "null"),
+        time_zone=options.get("time.zone") or "UTC",
+        reason=spec.summary,
+    )
+
+
+def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...]:
+    """The connector's own keys, defaults filled in. A key that ends in ``.*`` passes every key with that prefix."""
+    values: dict[str, str] = {}
+    for spec in CONNECTORS[connector].source or ():
+        if spec.key.endswith(".*"):
+            prefix = spec.key[:-1].lower()
+            values.update({entry.key: entry.value for entry in options if entry.key.lower().startswith(prefix)})
+            continue
+        value = options.get(spec.key, spec.default)
+        if value is not None:
+            values[spec.key] = value
+    return tuple(sorted(values.items()))
+
+
+def _choice(options: Options, key: str, default: str) -> str:
+    return (options.get(key) or default).lower()
+
+
+def duration_option(options: Options, key: str, default: int | None) -> int | None:
+    text = options.get(key)
+    return default if text is None else parse_duration(text)

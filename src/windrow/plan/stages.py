@@ -1,0 +1,213 @@
+"""The stages of a plan: what the engine executes and what EXPLAIN prints, one and the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from windrow.model.expr import Call, Expr, SortKey
+from windrow.model.types import ColumnDef
+from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
+from windrow.windowing.panes import Speech
+
+
+@dataclass(frozen=True)
+class TimeRule:
+    """Where a row's event time comes from, and what happens to a row without a usable one."""
+
+    column: str | None = None
+    format: str | None = None
+    on_missing: str = "dead_letter"
+    max_future: int = 0
+
+
+@dataclass(frozen=True)
+class ClockRule:
+    """How a source's watermark follows from its rows."""
+
+    delay: int = 0
+    idle_timeout: int | None = None
+    late_rows: str = "process"
+
+
+@dataclass(frozen=True)
+class Read:
+    """Rows come in from outside: decoded, stamped with event time, bad ones set aside."""
+
+    name: str
+    connector: str
+    columns: tuple[ColumnDef, ...]
+    options: tuple[tuple[str, str], ...]
+    time: TimeRule
+    clock: ClockRule
+    bad_rows: str = "dead_letter"
+    bad_fields: str = "null"
+    time_zone: str = "UTC"
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """One output column: its name and the expression that gives it (None: every column of the input)."""
+
+    name: str
+    expr: Expr | None
+
+
+@dataclass(frozen=True)
+class Derive:
+    """Filter and project, row by row; nothing is remembered."""
+
+    name: str
+    input: str
+    where: Expr | None
+    items: tuple[Item, ...]
+    key: Expr | None = None
+    is_strict: bool = False
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+class Feed(Enum):
+    """The shape in which rows reach the step: what the executors make of a micro-batch before the driver sees it."""
+
+    SLICES = "one partial per group and slice"
+    WINDOWS = "one partial per group and window"
+    RUNNING = "one running total per row and window"
+    SINGLE = "one partial per row"
+
+
+@dataclass(frozen=True)
+class AggregateItem:
+    """An aggregate call and the prefix of its part columns; ``slot`` names its finished value."""
+
+    slot: str
+    call: Call
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Group, slice and aggregate; merge into state; emit what is due."""
+
+    name: str
+    input: str
+    where: Expr | None
+    keys: tuple[tuple[str, Expr], ...]
+    aggregates: tuple[AggregateItem, ...]
+    window: Tumbling | Sliding | Session | Rows | None
+    time: Expr | None
+    on_arrival: bool
+    delay: int | None
+    punctuation: Expr | None
+    lateness: int
+    late: LateStrategy
+    speech: Speech
+    when: tuple[Expr, ...]
+    feed: Feed
+    having: Expr | None
+    items: tuple[Item, ...]
+    key: Expr | None
+    ttl: int | None = None
+    is_strict: bool = False
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+    @property
+    def late_stream(self) -> str | None:
+        return self.late.into if isinstance(self.late, DeadLetterLate) else None
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """The stream of rows that came too late for another statement's windows."""
+
+    name: str
+    of: str
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.of,)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """UNION ALL: the rows of several inputs, matched by position."""
+
+    name: str
+    parts: tuple[str, ...]
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.parts
+
+
+@dataclass(frozen=True)
+class Write:
+    """Rows leave for a sink, idempotent by batch id."""
+
+    input: str
+    connector: str
+    options: tuple[tuple[str, str], ...]
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.input} -> {self.connector}"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+Stage = Read | Derive | Aggregate | LateRows | Merge | Write
+
+
+@dataclass(frozen=True)
+class Job:
+    """A group of connected statements that run as one streaming query. Stages stand in the order they are executed."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    reason: str = ""
+    # True where time must go on even when no row arrives: idle timeouts, interval triggers.
+    needs_ticks: bool = False
+
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        return tuple(stage for stage in self.stages if isinstance(stage, Read))
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        return tuple(stage for stage in self.stages if isinstance(stage, Write))
+
+    def readers_of(self, name: str) -> tuple[Stage, ...]:
+        return tuple(stage for stage in self.stages if name in stage.inputs and not isinstance(stage, Write | LateRows))
+
+    def stage(self, name: str) -> Stage:
+        return next(stage for stage in self.stages if stage.name == name)
+
+
+@dataclass(frozen=True)
+class Plan:
+    jobs: tuple[Job, ...]
+    annotations: tuple[tuple[str, str], ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self.jobs)

@@ -1,0 +1,126 @@
+"""The accounts of a source: how many rows came, how far its clock went, and what was set aside before any statement."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.errors import JobError
+from windrow.model.fate import Fate
+from windrow.observe.ledger import Ledger
+from windrow.plan.stages import Derive, Job, Read
+from windrow.spark.dead_letters import DeadLetter
+from windrow.spark.expressions import to_sql
+from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
+from windrow.spark.flow import Flow
+from windrow.spark.reading import FATE, policies
+from windrow.windowing.clock import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from windrow.spark.program import BatchResult
+
+_views = count()
+# Fates that a source gives; the rest are a statement's.
+SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
+
+
+class Accountant:
+    def __init__(self, spark: SparkSession, job: Job) -> None:
+        self._spark = spark
+        self._job = job
+        self._reads = {read.name: read for read in job.reads}
+
+    def judge_at_source(self, read: Read, frame: DataFrame, clock: Clock) -> DataFrame:
+        """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
+        if read.clock.late_rows != "drop":
+            return frame
+        marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
+        if not marks:
+            return frame
+        behind = " OR ".join(f"(_partition = {p} AND unix_micros(_event_time) < {mark})" for p, mark in marks.items())
+        fate = f"CAST(CASE WHEN {FATE} = 0 AND ({behind}) THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
+        return frame.selectExpr(f"* EXCEPT ({FATE})", f"{fate} AS {FATE}")
+
+    def account(self, read: Read, frame: DataFrame, batch_id: int, result: BatchResult) -> dict[int, int]:
+        """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside."""
+        filters = [stage for stage in self._job.readers_of(read.name) if isinstance(stage, Derive)]
+        columns = ["count(1) AS " + ROWS_COUNT, "max(unix_micros(_event_time)) AS _greatest"]
+        for index, stage in enumerate(filters):
+            condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
+            columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
+        row = carried_row(tuple(frame.columns), f"{FATE} <> 0")
+        view = f"windrow_account_{next(_views)}"
+        frame.createOrReplaceTempView(view)
+        try:
+            inner = f"SELECT *, {row} AS {ROW} FROM {view}"
+            by = f"{FATE}, _partition, {ROW}"
+            found = self._spark.sql(f"SELECT {by}, {', '.join(columns)} FROM ({inner}) GROUP BY {by}").toArrow()
+        finally:
+            self._spark.catalog.dropTempView(view)
+        found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
+        self.book_source(read.name, found, batch_id, result)
+        good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
+        total = pc.sum(good[ROWS_COUNT]).as_py() or 0
+        for index, stage in enumerate(filters):
+            passed = pc.sum(good[f"_passed{index}"]).as_py() or 0
+            book_filter(result.ledger, stage.name, total, passed)
+        return _greatest_by_partition(found)
+
+    def book_source(self, name: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
+        """Count what a source brought, and keep what was set aside there. ``fed`` has _judged, _rows and _row."""
+        read = self._reads[name]
+        account = result.ledger.source(name)
+        what = policies(read)
+        for fate in SOURCE_FATES:
+            rows = fed.filter(pc.equal(fed["_judged"], fate.value))
+            count = pc.sum(rows[ROWS_COUNT]).as_py() or 0
+            if not count:
+                continue
+            account.rows_in += count
+            policy = what[fate]
+            if policy == "fail":
+                raise JobError(
+                    fate.code, f"source {name}: {fate.meaning} ({count} rows), and the policy for that is 'fail'",
+                    "set the policy to 'dead_letter' to keep such rows aside and go on",
+                )
+            (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += count
+            if policy == "dead_letter":
+                result.dead_letters.extend(_letters(fate, name, rows, batch_id))
+        others = fed.filter(pc.invert(pc.is_in(fed["_judged"], pa.array([f.value for f in SOURCE_FATES], fed["_judged"].type))))
+        good = pc.sum(others[ROWS_COUNT]).as_py() or 0
+        account.rows_in += good
+        account.passed += good
+
+    def account_filter(self, stage: Derive, source: Flow, ledger: Ledger) -> None:
+        """Rows in and out of a statement that reads another one."""
+        condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
+        if source.table is not None and stage.where is None:
+            book_filter(ledger, stage.name, source.table.num_rows, source.table.num_rows)
+            return
+        row = source.as_frame(self._spark).selectExpr("count(1) AS n", f"count_if({condition}) AS p").collect()[0]
+        book_filter(ledger, stage.name, row["n"], row["p"])
+
+
+def book_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:
+    account = ledger.statement(name)
+    account.rows_in += total
+    account.passed += passed
+    account.filtered += total - passed
+    account.emitted += passed
+
+
+def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int) -> list[DeadLetter]:
+    counted = zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True)
+    return [DeadLetter(fate, source, None, row, batch_id) for row, times in counted for _ in range(times)]
+
+
+def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
+    still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found["_judged"].type)
+    moving = found.filter(pc.invert(pc.is_in(found["_judged"], still)))
+    reached = moving.group_by("_partition").aggregate([("_greatest", "max")]).to_pylist()
+    return {row["_partition"]: row["_greatest_max"] for row in reached if row["_greatest_max"] is not None}

@@ -1,0 +1,88 @@
+"""Rows that were set aside, as one table with one shape for every job."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.connectors.runtime import PROVENANCE
+from windrow.model.fate import Fate
+from windrow.spark.reading import RAW_TEXT
+
+SCHEMA = pa.schema(
+    [
+        ("batch_id", pa.int64()),
+        ("code", pa.string()),
+        ("reason", pa.string()),
+        ("message", pa.string()),
+        ("source", pa.string()),
+        ("statement", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("topic", pa.string()),
+        ("arrived_at", pa.timestamp("us", tz="UTC")),
+        ("event_time", pa.timestamp("us", tz="UTC")),
+        ("raw", pa.binary()),
+        ("row", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """One row that no window or statement took, with all that is known of it."""
+
+    fate: Fate
+    source: str
+    statement: str | None
+    row: Mapping[str, Any]
+    batch_id: int
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The user's own columns."""
+        hidden = {*PROVENANCE, "_event_time", RAW_TEXT}
+        return {name: value for name, value in self.row.items() if name not in hidden}
+
+    def to_record(self) -> dict[str, Any]:
+        raw = self.row.get(RAW_TEXT)
+        place = f"statement {self.statement}" if self.statement else f"source {self.source}"
+        return {
+            "batch_id": self.batch_id,
+            "code": self.fate.code,
+            "reason": self.fate.name.lower(),
+            "message": f"{place}: {self.fate.meaning}",
+            "source": self.source,
+            "statement": self.statement,
+            "partition": self.row.get("_partition"),
+            "offset": self.row.get("_offset"),
+            "topic": self.row.get("_topic"),
+            "arrived_at": self.row.get("_timestamp"),
+            "event_time": self.row.get("_event_time"),
+            "raw": raw.encode() if isinstance(raw, str) else raw,
+            "row": json.dumps(self.values, default=json_value, ensure_ascii=False),
+        }
+
+
+def json_value(value: Any) -> Any:
+    """How values that JSON does not know are written: times as ISO 8601, decimals as text, bytes as base64."""
+    if isinstance(value, datetime):
+        return value.astimezone(timezone.utc).isoformat() if value.tzinfo else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+def to_table(letters: list[DeadLetter]) -> pa.Table:
+    return pa.Table.from_pylist([letter.to_record() for letter in letters], schema=SCHEMA)

@@ -1,0 +1,112 @@
+"""Emissions of a step become output rows: HAVING, SELECT expressions, order, key and system columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.model.expr import Column, Slot
+from windrow.model.system import system_column
+from windrow.plan.stages import Aggregate
+from windrow.spark.expressions import quote, sort_sql, to_sql
+from windrow.spark.feeds import finish_sql, form_of, part_names
+from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UTC_MICROS = pa.timestamp("us", tz="UTC")
+SYSTEM = (START, END, EMISSION, REVISION)
+
+
+class Finisher:
+    """Turns the emissions of one stage into rows. What needs no expression is only renamed, without a Spark job."""
+
+    def __init__(self, spark: SparkSession, stage: Aggregate) -> None:
+        self._spark = spark
+        self._stage = stage
+        self._renames = _renames(stage)
+
+    def finish(self, emissions: pl.DataFrame, schema: pa.Schema, arrival: int) -> pa.Table:
+        """A table with the visible columns and every system column an emission has."""
+        table = _to_arrow(emissions, schema)
+        return self._rename(table, arrival) if self._renames is not None else self._evaluate(table, arrival)
+
+    def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
+        assert self._renames is not None
+        columns = {name: table[source] for name, source in self._renames}
+        for name in SYSTEM:
+            columns[name] = table[name]
+        keys = [name for name, _ in self._stage.keys]
+        columns["_key"] = table[keys[0]] if len(keys) == 1 else pa.nulls(table.num_rows, pa.string())
+        columns["_event_time"] = table[END]
+        columns["_timestamp"] = pa.chunked_array([pa.array([arrival] * table.num_rows, pa.int64()).cast(UTC_MICROS)])
+        columns[SEQ] = table[SEQ]
+        return pa.table(list(columns.values()), names=list(columns))
+
+    def _evaluate(self, table: pa.Table, arrival: int) -> pa.Table:
+        stage = self._stage
+        frame = self._spark.createDataFrame(table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+        frame = frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in stage.aggregates))
+        frame = frame.selectExpr(
+            "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"
+        )
+        if stage.having is not None:
+            frame = frame.where(to_sql(stage.having))
+        if stage.order_by:
+            frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
+            frame = frame.selectExpr(f"* EXCEPT ({quote(SEQ)})", f"CAST(_rank AS BIGINT) AS {SEQ}").drop("_rank")
+        items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.items if item.expr is not None]
+        names = {item.name.lower() for item in stage.items}
+        rest = [quote(name) for name in (*SYSTEM, "_event_time", "_timestamp", "_key", SEQ) if name not in names]
+        return frame.selectExpr(*items, *rest).toArrow().sort_by(SEQ)
+
+    def _key_sql(self) -> str:
+        if self._stage.key is not None:
+            return to_sql(self._stage.key)
+        keys = [quote(name) for name, _ in self._stage.keys]
+        if len(keys) == 1:
+            return keys[0]
+        return f"concat_ws('|', {', '.join(f'CAST({key} AS STRING)' for key in keys)})" if keys else "CAST(NULL AS STRING)"
+
+
+def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
+    """(output name, column of the step) for every item, or None where any item is more than that."""
+    if stage.having is not None or stage.order_by or stage.key is not None or len(stage.keys) > 1:
+        return None
+    bare = {item.slot: part_names(item) for item in stage.aggregates if form_of(item).finish in ("{n}", "{s}", "{m}", "{b}", "{v}")}
+    plain: dict[str, str] = {slot: next(iter(names.values())) for slot, names in bare.items()}
+    plain.update({name: name for name, _ in stage.keys})
+    renames = []
+    for item in stage.items:
+        match item.expr:
+            case Slot(name=name) if name in plain:
+                renames.append((item.name, plain[name]))
+            case Column(name=name) if (known := system_column(name)) is not None and known.name in SYSTEM:
+                renames.append((item.name, known.name))
+            case _:
+                return None
+    names = [name.lower() for name, _ in renames]
+    return renames if not set(names) & {"_key", "_event_time", "_timestamp", SEQ} and len(set(names)) == len(names) else None
+
+
+def _to_arrow(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+    """The step's table with the types Spark gave its parts, times as timestamps, and the order as a column."""
+    table = emissions.with_row_index(SEQ).with_columns(pl.col(SEQ).cast(pl.Int64)).to_arrow()
+    columns, names = [], []
+    for name in table.column_names:
+        column = table[name]
+        if name in (START, END):
+            known = pc.and_(pc.less(column, FOREVER), pc.greater(column, NEVER))
+            bounded = pc.if_else(known, column, pa.scalar(None, pa.int64()))
+            column = bounded.cast(UTC_MICROS)
+        elif name == EMISSION:
+            column = column.cast(pa.string())
+        elif name in schema.names and name not in (COUNT, REVISION):
+            column = column.cast(schema.field(name).type)
+        columns.append(column)
+        names.append(name)
+    return pa.table(columns, names=names)

@@ -1,0 +1,258 @@
+"""What the executors make of a micro-batch for one aggregating stage: one SELECT, one job.
+
+Every row is judged here (filtered, late, bad) by the watermark the batch started with. Rows that are set aside leave in the
+same job, as groups of their own that carry the whole row; so do the counts of the ledger and the clock's maxima.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windrow.aggregates import Aggregate as AggregateForm
+from windrow.aggregates import find_aggregate
+from windrow.model.expr import Call, Star
+from windrow.model.fate import Fate
+from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
+from windrow.plan.stages import Aggregate, AggregateItem, Feed
+from windrow.spark.expressions import quote, to_sql
+from windrow.spark.reading import FATE
+from windrow.windowing.bounds import Fixed
+from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
+from windrow.windowing.panes import WHEN
+from windrow.windowing.sessions import LATE_ID
+
+ROW = "_row"  # the whole row, for one that is set aside
+ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
+TIME = "_t"  # event time, microseconds
+CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
+PARTITION = "_partition"
+
+
+@dataclass(frozen=True)
+class FeedRequest:
+    """One batch of one stage. ``view`` is the temporary view that holds its rows and ``columns`` their names."""
+
+    view: str
+    columns: tuple[str, ...]
+    batch_id: int
+    watermark: int | None
+    # Partitions whose maxima ride along; empty where the clock is read elsewhere.
+    partitions: tuple[int, ...] = ()
+
+
+def fixed_of(stage: Aggregate) -> Fixed | None:
+    match stage.window:
+        case Tumbling(size=size, offset=offset):
+            return Fixed(size, size, offset)
+        case Sliding(size=size, advance=advance, offset=offset):
+            return Fixed(size, advance, offset)
+        case _:
+            return None
+
+
+def part_names(item: AggregateItem) -> dict[str, str]:
+    return {part.name: f"{item.slot}_{part.name}" for part in form_of(item).parts}
+
+
+def form_of(item: AggregateItem) -> AggregateForm:
+    form = find_aggregate(item.call.name, len(item.call.args), is_distinct=item.call.distinct, is_descending=_is_descending(item.call))
+    assert form is not None, f"no aggregate {item.call.name}"
+    return form
+
+
+def _is_descending(call: Call) -> bool:
+    return any(key.descending for key in call.within_group)
+
+
+def arguments_of(call: Call) -> list[str]:
+    """Arguments as SQL, FILTER folded in: where it fails the first argument is NULL, and NULLs are skipped.
+
+    An ordered-set aggregate gets its ordered value first, then its own arguments.
+    """
+    if call.within_group:
+        args = [to_sql(call.within_group[0].expr), *(to_sql(arg) for arg in call.args)]
+    elif len(call.args) > 1 and call.distinct:
+        args = [f"CASE WHEN {' AND '.join(f'{to_sql(a)} IS NOT NULL' for a in call.args)} THEN struct({', '.join(map(to_sql, call.args))}) END"]
+    else:
+        args = ["1" if isinstance(arg, Star) else to_sql(arg) for arg in call.args] or ["1"]
+    if call.where is not None:
+        args[0] = f"CASE WHEN {to_sql(call.where)} THEN {args[0]} END"
+    return args
+
+
+def feed_sql(stage: Aggregate, request: FeedRequest) -> str:
+    """The whole SELECT."""
+    judged = _judged(stage, request)
+    match stage.feed:
+        case Feed.SLICES | Feed.WINDOWS:
+            return _grouped(stage, request, judged)
+        case Feed.RUNNING:
+            return _row_by_row(stage, request, judged, "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
+        case Feed.SINGLE:
+            return _row_by_row(stage, request, judged, "ROWS BETWEEN CURRENT ROW AND CURRENT ROW")
+
+
+def _judged(stage: Aggregate, request: FeedRequest) -> str:
+    """Rows with their keys, time, slice and fate."""
+    time = "`_timestamp`" if stage.on_arrival else "`_event_time`" if stage.time is None else f"CAST({to_sql(stage.time)} AS TIMESTAMP)"
+    keys = "".join(f", {to_sql(key)} AS {name}" for name, key in stage.keys)
+    passes = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
+    when = f", coalesce({' OR '.join(map(to_sql, stage.when))}, false) AS {WHEN}" if stage.when else ""
+    fate = FATE if FATE in request.columns else "0"
+    rows = f"SELECT *, unix_micros({time}) AS {TIME}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}"
+    late, slices = _lateness(stage, request), _slice_sql(stage, request)
+    judged = (
+        f"CASE WHEN _fate_in <> 0 THEN _fate_in WHEN NOT _pass THEN {Fate.FILTERED.value} "
+        f"WHEN {TIME} IS NULL THEN {Fate.NO_EVENT_TIME.value} WHEN {late} THEN {Fate.LATE.value} ELSE 0 END"
+    )
+    return f"SELECT *, {slices} AS {SLICE} FROM (SELECT *, {judged} AS _judged FROM ({rows}))"
+
+
+def _lateness(stage: Aggregate, request: FeedRequest) -> str:
+    """SQL that is true for a row that no window takes any more."""
+    fixed = fixed_of(stage)
+    if fixed is None or request.watermark is None or isinstance(stage.late, IncludeInNext):
+        return "false"
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.watermark}"
+
+
+def _last_start(fixed: Fixed) -> str:
+    return f"({TIME} - pmod({TIME} - {fixed.offset}, {fixed.advance}))"
+
+
+def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
+    match stage.window:
+        case Session(gap=gap):
+            return f"{TIME} - pmod({TIME}, {gap})"
+        case Rows() | None:
+            return "0L"
+    fixed = fixed_of(stage)
+    assert fixed is not None
+    watermark = NEVER if request.watermark is None else request.watermark
+    if stage.feed is Feed.SLICES:
+        own = f"{TIME} - pmod({TIME} - {fixed.offset}, {fixed.slice})"
+        return _included(stage, fixed, watermark, own, f"{fixed.earliest_open_start(watermark)}L")
+    if fixed.advance == fixed.size:
+        return _included(stage, fixed, watermark, _last_start(fixed), f"{fixed.earliest_open_start(watermark)}L")
+    reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
+    first = f"({_last_start(fixed)} - {reach} * {fixed.advance})"
+    open_ones = f"filter(sequence({first}, {_last_start(fixed)}, {fixed.advance}L), s -> s + {fixed.size + stage.lateness} > {watermark})"
+    starts = _included(stage, fixed, watermark, open_ones, f"array({fixed.earliest_open_start(watermark)}L)")
+    return f"explode_outer(CASE WHEN _judged = 0 THEN {starts} END)"
+
+
+def _included(stage: Aggregate, fixed: Fixed, watermark: int, own: str, earliest: str) -> str:
+    """INCLUDE_IN_NEXT: a row that nothing takes goes to the earliest open window instead."""
+    if not isinstance(stage.late, IncludeInNext) or watermark == NEVER:
+        return own
+    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {watermark} THEN {earliest} ELSE {own} END"
+
+
+def carried_row(columns: tuple[str, ...], guard: str) -> str:
+    """The row as one struct, for rows where ``guard`` holds: its own columns and where it came from.
+
+    The guard stands at every field too: a field that can be NULL is one that Arrow takes inside a struct that is NULL.
+    """
+    skipped = {FATE, SEQ, ROW}
+    fields = ", ".join(f"CASE WHEN {guard} THEN {quote(c)} END AS {quote(c)}" for c in columns if c not in skipped)
+    return f"CASE WHEN {guard} THEN struct({fields}) END"
+
+
+def _is_carried(stage: Aggregate) -> str:
+    """Which rows leave whole: those a dead letter is made of."""
+    kept = [fate.value for fate in Fate if fate not in (Fate.OK, Fate.FILTERED, Fate.LATE)]
+    if isinstance(stage.late, DeadLetterLate | UpdatePrevious):
+        kept.append(Fate.LATE.value)
+    return f"_judged IN ({', '.join(map(str, kept))})"
+
+
+def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
+    """Rows whose own session would be over: the step decides, so each comes by itself."""
+    if not isinstance(stage.window, Session) or request.watermark is None:
+        return None
+    return f"_judged = 0 AND {TIME} + {stage.window.gap} <= {request.watermark}"
+
+
+def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
+    parts = []
+    for item in stage.aggregates:
+        args, names = arguments_of(item.call), part_names(item)
+        for part in form_of(item).parts:
+            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=f"{request.batch_id}L", over=over)
+            parts.append(f"{sql} AS {names[part.name]}")
+    return parts
+
+
+def _moves_clock(stage: Aggregate) -> str:
+    still = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)
+    moves = f"_judged NOT IN ({', '.join(str(fate.value) for fate in still)})"
+    return moves if stage.punctuation is None else f"{moves} AND {to_sql(stage.punctuation)}"
+
+
+def _clock_columns(stage: Aggregate, request: FeedRequest) -> list[str]:
+    moves = _moves_clock(stage)
+    return [f"max({TIME}) FILTER (WHERE {PARTITION} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
+
+
+def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
+    """One row per group and slice; what was set aside, one row each."""
+    keys = [name for name, _ in stage.keys]
+    late = _session_late(stage, request)
+    carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
+    group = [*(f"CASE WHEN _judged = 0 THEN {key} END AS {key}" for key in keys), f"CASE WHEN _judged = 0 THEN {SLICE} END AS {SLICE}"]
+    group.append(f"{carried_row(request.columns, carried)} AS {ROW}")
+    if late is not None:
+        group.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
+    names = [*keys, SLICE, "_judged", ROW, *([LATE_ID] if late is not None else [])]
+    fixed = fixed_of(stage)
+    is_exploded = fixed is not None and fixed.advance != fixed.size and stage.feed is Feed.WINDOWS
+    once = f"count_if(_judged <> 0 OR {SLICE} = {_last_start(fixed)})" if is_exploded and fixed is not None else "count(1)"
+    if is_exploded and isinstance(stage.late, IncludeInNext):
+        once = f"count_if(_judged <> 0 OR {SLICE} >= {_last_start(fixed)})" if fixed is not None else once
+    wanted = [f"count(1) AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, "")]
+    if stage.feed is Feed.WINDOWS and SEQ in request.columns:
+        wanted.append(f"min(`{SEQ}`) AS {SEQ}")
+    if isinstance(stage.window, Session):
+        wanted.extend([f"min({TIME}) AS {FIRST}", f"max({TIME}) AS {LAST}"])
+    wanted.extend(_clock_columns(stage, request))
+    kept = [c for c in request.columns] + [TIME]
+    marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
+    by = ", ".join(names)
+    return f"SELECT {by}, {', '.join(wanted)} FROM ({marked}) GROUP BY {by}"
+
+
+def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str) -> str:
+    """One row per input row (and window), with partials over the batch so far or of the row alone."""
+    keys = [name for name, _ in stage.keys]
+    partition = ", ".join([*keys, SLICE, "_judged"])
+    over = f" OVER (PARTITION BY {partition} ORDER BY `{SEQ}` {frame})"
+    late = _session_late(stage, request)
+    carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
+    fixed = fixed_of(stage)
+    is_exploded = fixed is not None and fixed.advance != fixed.size
+    once = f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(fixed)} THEN 1L ELSE 0L END" if is_exploded and fixed is not None else "1L"
+    wanted = [*keys, SLICE, "_judged", f"{carried_row(request.columns, carried)} AS {ROW}", f"`{SEQ}` AS {SEQ}"]
+    wanted.extend([f"count(1){over} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
+    if stage.when:
+        wanted.append(WHEN)
+    if isinstance(stage.window, Session | Rows):
+        wanted.extend([f"{TIME} AS {FIRST}", f"{TIME} AS {LAST}"])
+    if late is not None:
+        wanted.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
+    moves = _moves_clock(stage)
+    wanted.extend(f"CASE WHEN {PARTITION} = {p} AND {moves} THEN {TIME} END AS {CLOCK}{p}" for p in request.partitions)
+    return f"SELECT {', '.join(wanted)} FROM ({judged})"
+
+
+def finish_sql(item: AggregateItem) -> str:
+    """An aggregate's value from its merged parts."""
+    args = arguments_of(item.call)
+    form = form_of(item)
+    constants = {str(i): args[i] for i in form.constant_args}
+    names = {name: quote(column) for name, column in part_names(item).items()}
+    text = form.finish
+    for name, value in {**names, **constants}.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+

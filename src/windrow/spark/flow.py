@@ -1,0 +1,27 @@
+"""The rows of one stage in one batch, on their way to the next: on the executors or in the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass
+class Flow:
+    """``columns`` are the visible ones; the rows have system columns beside them. Exactly one of frame and table is there."""
+
+    columns: tuple[str, ...]
+    frame: DataFrame | None = None
+    table: pa.Table | None = None
+
+    def as_frame(self, spark: SparkSession) -> DataFrame:
+        if self.frame is None:
+            assert self.table is not None
+            # One partition: small tables need no exchange to be grouped.
+            self.frame = spark.createDataFrame(self.table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+        return self.frame

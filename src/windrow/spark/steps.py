@@ -1,0 +1,51 @@
+"""The pure step that belongs to an aggregating stage."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
+from windrow.plan.stages import Aggregate, Feed
+from windrow.spark.feeds import fixed_of, form_of, part_names
+from windrow.windowing.columns import Layout
+from windrow.windowing.counted import CountStep
+from windrow.windowing.panes import PaneStep
+from windrow.windowing.sessions import SessionStep
+from windrow.windowing.slices import SliceStep
+from windrow.windowing.step import WindowStep
+
+
+def layout_of(stage: Aggregate) -> Layout:
+    merges, parts = [], []
+    for item in stage.aggregates:
+        names = part_names(item)
+        merges.extend(part.merge(names) for part in form_of(item).parts)
+        parts.extend(names.values())
+    return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts))
+
+
+def build_step(stage: Aggregate) -> WindowStep:
+    layout = layout_of(stage)
+    match stage.window:
+        case Tumbling() | Sliding():
+            fixed = fixed_of(stage)
+            assert fixed is not None
+            if stage.feed is Feed.SLICES:
+                return SliceStep(layout, fixed, stage.lateness)
+            return PaneStep(layout, stage.speech, fixed.size, stage.lateness)
+        case None:
+            return PaneStep(layout, stage.speech, None, 0, stage.ttl)
+        case Session(gap=gap, max_length=limit):
+            return SessionStep(
+                layout,
+                gap,
+                limit,
+                stage.lateness,
+                every_row=stage.speech.every_row,
+                on_close=stage.speech.on_close,
+                include_late=isinstance(stage.late, IncludeInNext),
+            )
+        case Rows(count=count):
+            return CountStep(layout, count, every_row=stage.speech.every_row)
+        case _:
+            assert_never(stage.window)

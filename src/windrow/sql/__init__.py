@@ -1,0 +1,29 @@
+"""Text to model: the first step of the flow, and the only importer of sqlglot.
+
+Takes the text of a file and the values of its ``${...}`` placeholders. Gives a ``Script`` of the model's statements, in which
+every node knows its place in the text, or one ``SqlError`` with every fault of the file. Gives text back too: ``format_script``
+and ``render_expr`` print a model so that it reads as the same model again.
+
+Must not know: which streams, columns or functions exist, what an option means, Spark, files, the process environment.
+
+How it is built: ``dialect`` is a sqlglot dialect, of which the tokenizer is used; the grammar above it is our own, because
+sqlglot's parser renames functions, keeps no place for most nodes, and accepts text that must be refused. From the outside in:
+``script`` > ``statements`` > ``queries`` > ``sources``, ``clauses``, ``windows`` > ``expressions`` > ``primaries`` > ``calls``.
+"""
+
+from windrow.sql.codes import SYNTAX_CODES
+from windrow.sql.environment import substitute
+from windrow.sql.format import format_script, format_statement
+from windrow.sql.render import render_expr
+from windrow.sql.script import parse, parse_duration, parse_type
+
+__all__ = [
+    "SYNTAX_CODES",
+    "format_script",
+    "format_statement",
+    "parse",
+    "parse_duration",
+    "parse_type",
+    "render_expr",
+    "substitute",
+]

@@ -1,0 +1,262 @@
+"""Function calls, with the few that have words between their arguments, and OVER (...)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.model.expr import Call, Column, Expr, Frame, Lambda, Literal, Over, OverSpec, SortKey, Star
+from windrow.sql import codes
+from windrow.sql.cursor import Cursor
+from windrow.sql.dialect import Kind, Token
+from windrow.sql.precedence import COMPARISON
+from windrow.sql.words import BARE_CALLS, RESERVED
+
+_WINDOW_BOUNDS = {
+    f"{kind}_{bound}": f"_window_{bound.lower()}"
+    for kind in ("TUMBLE", "TUMBLING", "HOP", "HOPPING", "SLIDING", "SESSION")
+    for bound in ("START", "END")
+}
+# Words that may stand where other calls have commas: SUBSTRING(a FROM b FOR c) is substring(a, b, c).
+_SEPARATORS = {
+    "SUBSTRING": ("FROM", "FOR"),
+    "SUBSTR": ("FROM", "FOR"),
+    "OVERLAY": ("PLACING", "FROM", "FOR"),
+    "POSITION": ("IN",),
+}
+_TRIMS = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+
+
+def starts_call(cursor: Cursor) -> bool:
+    token = cursor.peek()
+    if token.key in BARE_CALLS or (cursor.at("ARRAY", "[")):
+        return True
+    is_name = token.kind is Kind.QUOTED or (token.kind is Kind.WORD and not cursor.is_reserved())
+    return is_name and cursor.peek(1).key == "("
+
+
+def read_call(cursor: Cursor) -> Expr:
+    """A call with everything that may follow its parentheses."""
+    start = cursor.advance()
+    if not cursor.at("("):
+        return _read_bare(cursor, start)
+    cursor.advance()
+    if start.key in _WINDOW_BOUNDS:
+        return _read_window_bound(cursor, start)
+    if start.key == "EXTRACT" and cursor.peek(1).key == "FROM":
+        call = _read_extract(cursor)
+    elif start.key == "TRIM":
+        call = _read_trim(cursor, start)
+    elif start.key == "STRUCT":
+        call = _read_struct(cursor, start)
+    elif start.key in _SEPARATORS:
+        call = Call(start.text, _read_separated(cursor, _SEPARATORS[start.key]))
+    else:
+        call = _read_arguments(cursor, start)
+    cursor.expect(")")
+    call = replace(call, name_span=start.span, span=cursor.since(start))
+    return _read_over(cursor, _read_suffixes(cursor, call, start), start)
+
+
+def _read_bare(cursor: Cursor, start: Token) -> Call:
+    """CURRENT_TIMESTAMP, or ARRAY[1, 2]."""
+    if not cursor.take("["):
+        return Call(start.text, name_span=start.span, span=start.span)
+    args = () if cursor.at("]") else cursor.between_commas(Cursor.expr)
+    cursor.expect("]")
+    return Call("array", args, name_span=start.span, span=cursor.since(start))
+
+
+def _read_window_bound(cursor: Cursor, start: Token) -> Column:
+    if not cursor.at(")"):
+        raise cursor.fault(codes.SYNTAX, f"{start.text} takes no arguments, found {cursor.peek().shown}", hint=f"write {start.key}()")
+    cursor.advance()
+    return Column(_WINDOW_BOUNDS[start.key], span=cursor.since(start))
+
+
+def _read_extract(cursor: Cursor) -> Call:
+    field = cursor.advance()
+    if field.kind not in (Kind.WORD, Kind.STRING):
+        raise cursor.fault(codes.SYNTAX, f"expected a field of time, found {field.shown}", field.span, "write HOUR")
+    cursor.expect("FROM")
+    return Call("date_part", (Literal(field.text.lower(), span=field.span), cursor.expr()))
+
+
+def _read_trim(cursor: Cursor, start: Token) -> Call:
+    if cursor.at_any(_TRIMS) and cursor.peek(1).key not in (",", ")", "."):
+        side = _TRIMS[cursor.advance().key]
+        what = None if cursor.at("FROM") else cursor.expr()
+        cursor.expect("FROM")
+        return _trim(side, what, cursor.expr())
+    call = _read_arguments(cursor, start)
+    if len(call.args) == 1 and cursor.take("FROM"):
+        return _trim("btrim", call.args[0], cursor.expr())
+    return call
+
+
+def _trim(side: str, what: Expr | None, text: Expr) -> Call:
+    if what is None:
+        return Call(side, (text,))
+    # Spark's ltrim and rtrim take what to remove first, its btrim takes it last.
+    return Call(side, (text, what) if side == "btrim" else (what, text))
+
+
+def _read_struct(cursor: Cursor, start: Token) -> Call:
+    """STRUCT(a, b), or STRUCT(x AS a, y AS b), which is Spark's named_struct."""
+    parts: list[tuple[Expr, Literal | None]] = []
+    while not cursor.at(")") and (not parts or cursor.take(",")):
+        value = cursor.expr()
+        name = Literal(cursor.name("a name after AS"), span=cursor.last().span) if cursor.take("AS") else None
+        parts.append((value, name))
+    if all(name is None for _, name in parts):
+        return Call(start.text, tuple(value for value, _ in parts))
+    args: list[Expr] = []
+    for number, (value, name) in enumerate(parts, 1):
+        own_name = value.name if isinstance(value, Column) else f"col{number}"
+        args += [name or Literal(own_name, span=value.span), value]
+    return Call("named_struct", tuple(args))
+
+
+def _read_separated(cursor: Cursor, words: tuple[str, ...]) -> tuple[Expr, ...]:
+    if cursor.at(")"):
+        return ()
+    args = [cursor.expr(COMPARISON)]
+    if not cursor.at(words[0]):
+        while cursor.take(","):
+            args.append(cursor.expr())
+        return tuple(args)
+    return (*args, *(cursor.expr() for word in words if cursor.take(word)))
+
+
+def _read_arguments(cursor: Cursor, start: Token) -> Call:
+    distinct = cursor.take("DISTINCT")
+    if not distinct:
+        cursor.take("ALL")
+    if cursor.at(")") and not distinct:
+        return Call(start.text)
+    args = cursor.between_commas(lambda inner: _read_argument(inner, start))
+    ignore_nulls = cursor.take("IGNORE", "NULLS")
+    if not ignore_nulls:
+        cursor.take("RESPECT", "NULLS")
+    return Call(start.text, args, distinct, ignore_nulls=ignore_nulls)
+
+
+def _read_argument(cursor: Cursor, call: Token) -> Expr:
+    star = read_star(cursor)
+    if star is not None:
+        if call.key != "COUNT":
+            raise cursor.fault(codes.SYNTAX, f'"*" is an argument of COUNT only, not of {call.text}', star.span, "name a column")
+        return star
+    return _read_lambda(cursor) if _at_lambda(cursor) else cursor.expr()
+
+
+def read_star(cursor: Cursor) -> Star | None:
+    """``*`` or ``t.*``, if it is next."""
+    start = cursor.peek()
+    if cursor.take("*"):
+        return Star(span=start.span)
+    is_name = start.kind is Kind.QUOTED or (start.kind is Kind.WORD and not cursor.is_reserved())
+    if is_name and cursor.peek(1).key == "." and cursor.peek(2).key == "*":
+        name = cursor.advance().text
+        cursor.expect(".", "*")
+        return Star(name, span=cursor.since(start))
+    return None
+
+
+def _at_lambda(cursor: Cursor) -> bool:
+    ahead = 0
+    if cursor.at("("):
+        ahead = 1
+        while cursor.peek(ahead).kind is Kind.WORD and cursor.peek(ahead + 1).key == ",":
+            ahead += 2
+        if cursor.peek(ahead + 1).key != ")":
+            return False
+        return cursor.peek(ahead).kind is Kind.WORD and cursor.peek(ahead + 2).key == "->"
+    return cursor.peek().kind in (Kind.WORD, Kind.QUOTED) and cursor.peek(1).key == "->"
+
+
+def _read_lambda(cursor: Cursor) -> Lambda:
+    start = cursor.peek()
+    if cursor.take("("):
+        parameters = cursor.between_commas(lambda inner: inner.name("a parameter name"))
+        cursor.expect(")")
+    else:
+        parameters = (cursor.name("a parameter name"),)
+    cursor.expect("->")
+    return Lambda(parameters, cursor.expr(), span=cursor.since(start))
+
+
+def _read_suffixes(cursor: Cursor, call: Call, start: Token) -> Call:
+    """FILTER, WITHIN GROUP and IGNORE NULLS, in any order."""
+    while True:
+        word = cursor.peek()
+        if cursor.take("FILTER", "("):
+            _once(cursor, word, call.where is None)
+            cursor.expect("WHERE")
+            call = replace(call, where=cursor.expr())
+            cursor.expect(")")
+        elif cursor.take("WITHIN", "GROUP"):
+            _once(cursor, word, not call.within_group)
+            cursor.expect("(", "ORDER", "BY")
+            call = replace(call, within_group=cursor.between_commas(Cursor.sort_key))
+            cursor.expect(")")
+        elif cursor.take("IGNORE", "NULLS"):
+            _once(cursor, word, not call.ignore_nulls)
+            call = replace(call, ignore_nulls=True)
+        elif not cursor.take("RESPECT", "NULLS"):
+            return call
+        call = replace(call, span=cursor.since(start))
+
+
+def _once(cursor: Cursor, word: Token, is_first: bool) -> None:
+    if not is_first:
+        raise cursor.fault(codes.REPEATED, f"{word.key} is given twice for one call", word.span, "keep one of them")
+
+
+def _read_over(cursor: Cursor, call: Call, start: Token) -> Call | Over:
+    if cursor.at("OVER") and cursor.peek(1).kind is Kind.WORD and cursor.peek(1).key not in RESERVED:
+        raise cursor.fault(
+            codes.SYNTAX, "named windows are not supported", cursor.peek(1).span, "write OVER (PARTITION BY ... ORDER BY ...)"
+        )
+    if not cursor.take("OVER", "("):
+        return call
+    opened = cursor.last()
+    buffer = None
+    if cursor.take("ROWS", "WINDOW", "BUFFER"):
+        buffer = cursor.count("the number of rows to keep")
+        cursor.expect("ROWS")
+    partition_by = cursor.between_commas(Cursor.expr) if cursor.take("PARTITION", "BY") else ()
+    order_by: tuple[SortKey, ...] = cursor.between_commas(Cursor.sort_key) if cursor.take("ORDER", "BY") else ()
+    frame = _read_frame(cursor) if cursor.at_any(("ROWS", "RANGE")) else None
+    if not cursor.at(")"):
+        raise cursor.expected('PARTITION BY, ORDER BY, a frame or ")" inside OVER', "PARTITION BY", "ORDER BY", "ROWS", "RANGE")
+    cursor.advance()
+    spec = OverSpec(partition_by, order_by, frame, buffer, span=cursor.since(opened))
+    return Over(call, spec, span=cursor.since(start))
+
+
+def _read_frame(cursor: Cursor) -> Frame:
+    """ROWS BETWEEN a AND b, or ROWS a, which ends at the current row."""
+    start = cursor.advance()
+    if cursor.take("BETWEEN"):
+        first = _read_bound(cursor, "PRECEDING")
+        cursor.expect("AND")
+        last = _read_bound(cursor, "FOLLOWING")
+    else:
+        first, last = _read_bound(cursor, "PRECEDING"), 0
+    if first is not None and last is not None and first > last:
+        raise cursor.fault(codes.SYNTAX, "this frame ends before it starts", cursor.since(start), "put the earlier bound first")
+    return Frame(first, last, start.key == "RANGE", span=cursor.since(start))
+
+
+def _read_bound(cursor: Cursor, open_side: str) -> int | None:
+    if cursor.take("CURRENT", "ROW"):
+        return 0
+    if cursor.take("UNBOUNDED"):
+        cursor.expect(open_side)
+        return None
+    number = cursor.count("UNBOUNDED, CURRENT ROW or a number of rows", least=0)
+    if cursor.take("PRECEDING"):
+        return -number
+    if cursor.take("FOLLOWING"):
+        return number
+    raise cursor.expected("PRECEDING or FOLLOWING", "PRECEDING", "FOLLOWING")

@@ -1,0 +1,105 @@
+"""Data types as they are written in column lists and casts."""
+
+from __future__ import annotations
+
+from windrow.model import types
+from windrow.model.types import Array, Atomic, DataType, Decimal, Map, Struct
+from windrow.sql import codes
+from windrow.sql.cursor import Cursor
+from windrow.sql.dialect import Kind
+from windrow.sql.words import nearest
+
+_ATOMIC: dict[str, Atomic] = {
+    **dict.fromkeys(("BOOLEAN", "BOOL"), types.BOOLEAN),
+    **dict.fromkeys(("TINYINT", "BYTE"), types.TINYINT),
+    **dict.fromkeys(("SMALLINT", "SHORT"), types.SMALLINT),
+    **dict.fromkeys(("INT", "INTEGER"), types.INT),
+    **dict.fromkeys(("BIGINT", "LONG"), types.BIGINT),
+    **dict.fromkeys(("FLOAT", "REAL"), types.FLOAT),
+    "DOUBLE": types.DOUBLE,
+    **dict.fromkeys(("STRING", "TEXT", "VARCHAR", "CHAR"), types.STRING),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), types.BINARY),
+    "DATE": types.DATE,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ"), types.TIMESTAMP),
+    "TIMESTAMP_NTZ": types.TIMESTAMP_NTZ,
+    "INTERVAL": types.INTERVAL,
+    "VARIANT": types.VARIANT,
+    "VOID": types.NULL,
+}
+_DECIMAL = ("DECIMAL", "NUMERIC", "DEC")
+# A length or precision after these is read and means nothing: Spark's strings and timestamps have only one size.
+_SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
+_NAMES = (*_ATOMIC, *_DECIMAL, "ARRAY", "MAP", "STRUCT")
+_MAX_PRECISION = 38
+
+
+def read_type(cursor: Cursor) -> DataType:
+    """A data type, with what its angle brackets or parentheses hold."""
+    token = cursor.peek()
+    if token.kind is not Kind.WORD or cursor.is_reserved():
+        raise cursor.expected("a data type")
+    if token.key not in _NAMES:
+        close = nearest(token.text, _NAMES)
+        hint = f"did you mean {close}?" if close else f"known types: {', '.join(_NAMES)}"
+        raise cursor.fault(codes.UNKNOWN_TYPE, f"unknown data type {token.shown}", hint=hint)
+    cursor.advance()
+    with cursor.nested():
+        match token.key:
+            case "ARRAY" | "MAP" | "STRUCT":
+                return _read_nested(cursor, token.key)
+            case "DECIMAL" | "NUMERIC" | "DEC":
+                return _read_decimal(cursor)
+            case _:
+                return _read_atomic(cursor, token.key)
+
+
+def _read_atomic(cursor: Cursor, name: str) -> DataType:
+    if name == "DOUBLE":
+        cursor.take("PRECISION")
+    if name in _SIZED and cursor.at("("):
+        cursor.in_parentheses(_read_size)
+    if name == "TIMESTAMP" and cursor.take("WITHOUT", "TIME", "ZONE"):
+        return types.TIMESTAMP_NTZ
+    if name == "TIMESTAMP" and not cursor.take("WITH", "TIME", "ZONE"):
+        cursor.take("WITH", "LOCAL", "TIME", "ZONE")
+    return _ATOMIC[name]
+
+
+def _read_decimal(cursor: Cursor) -> Decimal:
+    if not cursor.take("("):
+        return Decimal()
+    start = cursor.peek()
+    precision = _read_size(cursor)
+    scale = _read_size(cursor) if cursor.take(",") else 0
+    if not 1 <= precision <= _MAX_PRECISION or scale > precision:
+        message = f"a DECIMAL has 1 to {_MAX_PRECISION} digits, and no more of them after the point"
+        raise cursor.fault(codes.UNKNOWN_TYPE, message, cursor.since(start), "write it like DECIMAL(18, 2)")
+    cursor.expect(")")
+    return Decimal(precision, scale)
+
+
+def _read_size(cursor: Cursor) -> int:
+    if not cursor.peek().text.isdecimal() or cursor.peek().kind is not Kind.NUMBER:
+        raise cursor.expected("a whole number")
+    return int(cursor.advance().text)
+
+
+def _read_nested(cursor: Cursor, name: str) -> DataType:
+    cursor.expect("<")
+    found: DataType
+    if name == "ARRAY":
+        found = Array(read_type(cursor))
+    elif name == "MAP":
+        key = read_type(cursor)
+        cursor.expect(",")
+        found = Map(key, read_type(cursor))
+    else:
+        found = Struct(cursor.between_commas(_read_field))
+    cursor.expect(">")
+    return found
+
+
+def _read_field(cursor: Cursor) -> tuple[str, DataType]:
+    name = cursor.name("the name of a field")
+    cursor.take(":")
+    return name, read_type(cursor)

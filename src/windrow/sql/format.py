@@ -1,0 +1,110 @@
+"""Whole scripts back to text, in one canonical layout."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from windrow.model.options import Options
+from windrow.model.query import Query
+from windrow.model.statement import (
+    CreateFunction,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    Script,
+    SelectStatement,
+    Show,
+    Statement,
+)
+from windrow.model.types import Array, ColumnDef, DataType, Map, Struct
+from windrow.sql.layout import query_lines, render_options
+from windrow.sql.words import quote_name, quote_string
+
+_WIDTH = 100
+
+
+def format_script(script: Script) -> str:
+    """The canonical text of a script: it parses to the same script. Comments other than annotations are not part of a script.
+
+    >>> from windrow.sql.script import parse
+    >>> print(format_script(parse("select a from t emit changes where a>1")), end="")
+    SELECT a
+    FROM t
+    WHERE a > 1
+    EMIT CHANGES;
+    """
+    return "\n".join(f"{format_statement(statement)};\n" for statement in script.statements)
+
+
+def format_statement(statement: Statement) -> str:
+    """One statement with its annotations, without the semicolon."""
+    notes = "".join(f"-- @{note.key}: {note.value}".rstrip() + "\n" for note in statement.annotations)
+    # The text of a script is read with placeholders replaced: what looks like one here is meant as it stands.
+    return notes + _statement(statement).replace("${", "$${")
+
+
+def _statement(statement: Statement) -> str:
+    match statement:
+        case CreateStream(name=name, columns=columns, options=options):
+            return _create("STREAM", name, [_column(column) for column in columns], options)
+        case CreateTable(name=name, columns=columns, primary_key=keys, options=options):
+            entries = [_column(column) for column in columns]
+            if keys:
+                entries.append(f"PRIMARY KEY ({', '.join(map(quote_name, keys))})")
+            return _create("TABLE", name, entries, options)
+        case CreateStreamAs(name=name, query=query, options=options):
+            return _create_as("STREAM", name, query, options)
+        case CreateTableAs(name=name, query=query, options=options):
+            return _create_as("TABLE", name, query, options)
+        case CreateFunction(name=name, parameters=parameters, returns=returns, target=target):
+            inner = ", ".join(_column(parameter) for parameter in parameters)
+            return f"CREATE FUNCTION {quote_name(name)}({inner}) RETURNS {render_type(returns)} LANGUAGE PYTHON AS {quote_string(target)}"
+        case InsertInto(name=name, query=query):
+            return "\n".join([f"INSERT INTO {quote_name(name)}", *query_lines(query)])
+        case SelectStatement(query=query):
+            return "\n".join(query_lines(query))
+        case Explain(statement=inner_statement):
+            return f"EXPLAIN {_statement(inner_statement)}"
+        case Show(what=what):
+            return f"SHOW {what}"
+        case Describe(name=name):
+            return f"DESCRIBE {quote_name(name)}"
+        case Drop(what=what, name=name, if_exists=if_exists):
+            return f"DROP {what} {'IF EXISTS ' if if_exists else ''}{quote_name(name)}"
+        case _:
+            assert_never(statement)
+
+
+def _create(kind: str, name: str, entries: list[str], options: Options) -> str:
+    line = f"CREATE {kind} {quote_name(name)}"
+    if entries:
+        one_line = f"{line} ({', '.join(entries)})"
+        line = one_line if len(one_line) <= _WIDTH else f"{line} (\n  " + ",\n  ".join(entries) + "\n)"
+    return f"{line}\n{render_options(options)}" if options else line
+
+
+def _create_as(kind: str, name: str, query: Query, options: Options) -> str:
+    lines = [f"CREATE {kind} {quote_name(name)} AS", *query_lines(query)]
+    return "\n".join([*lines, render_options(options)] if options else lines)
+
+
+def _column(column: ColumnDef) -> str:
+    return f"{quote_name(column.name)} {render_type(column.type)}" + ("" if column.nullable else " NOT NULL")
+
+
+def render_type(type_: DataType) -> str:
+    """A data type as this dialect writes it: as Spark's DDL, with the names of fields quoted only when needed."""
+    match type_:
+        case Array(element=element):
+            return f"ARRAY<{render_type(element)}>"
+        case Map(key=key, value=value):
+            return f"MAP<{render_type(key)}, {render_type(value)}>"
+        case Struct(fields=members):
+            return "STRUCT<" + ", ".join(f"{quote_name(name)}: {render_type(member)}" for name, member in members) + ">"
+        case _:
+            return str(type_)

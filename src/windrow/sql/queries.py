@@ -1,0 +1,106 @@
+"""Queries: WITH name AS (...), SELECT and UNION."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.model.options import Options
+from windrow.model.query import CommonTable, Query, Select, SelectItem, Union
+from windrow.sql import codes
+from windrow.sql.calls import read_star
+from windrow.sql.clauses import read_clauses
+from windrow.sql.cursor import Cursor
+from windrow.sql.dialect import Token
+from windrow.sql.sources import read_from
+
+
+def read_query(cursor: Cursor) -> Query:
+    """A query inside another one, which may not have options of its own."""
+    query, options = read_query_with_options(cursor)
+    if options:
+        message = "WITH (...) belongs to the whole statement, not to a subquery"
+        raise cursor.fault(codes.MISPLACED, message, options.span, "move it to the end of the statement")
+    return query
+
+
+def read_query_with_options(cursor: Cursor) -> tuple[Query, Options]:
+    """A query, and the WITH (...) that stood in its last part: the caller knows what the options belong to."""
+    start = cursor.peek()
+    with cursor.nested():
+        ctes = cursor.between_commas(_read_common_table) if cursor.take("WITH") else ()
+        query, is_open = _read_operand(cursor)
+        while cursor.at("UNION"):
+            if is_open:
+                _refuse_open_clauses(cursor, query, Options() if isinstance(query, Union) else query.options)
+            cursor.advance()
+            is_all = cursor.take("ALL")
+            if not is_all:
+                cursor.take("DISTINCT")
+            right, is_open = _read_operand(cursor)
+            if is_open:
+                _refuse_open_clauses(cursor, right, Options())
+            query = Union(query, right, is_all, span=cursor.since(start))
+    query, options = _take_options(query, is_open)
+    if ctes:
+        query = replace(query, ctes=(*ctes, *query.ctes), span=cursor.since(start))
+    return query, options
+
+
+def _take_options(query: Query, is_open: bool) -> tuple[Query, Options]:
+    if isinstance(query, Select):
+        return (replace(query, options=Options()), query.options) if is_open else (query, Options())
+    right, options = _take_options(query.right, is_open)
+    return replace(query, right=right), options
+
+
+def _read_operand(cursor: Cursor) -> tuple[Query, bool]:
+    """One side of a UNION, and whether it stands open, without parentheses."""
+    if cursor.take("("):
+        query = read_query(cursor)
+        cursor.expect(")")
+        return query, False
+    start = cursor.peek()
+    if not cursor.take("SELECT"):
+        raise cursor.expected("SELECT", "SELECT", "WITH")
+    return _read_select(cursor, start), True
+
+
+def _refuse_open_clauses(cursor: Cursor, query: Query, options: Options) -> None:
+    """ORDER BY, LIMIT and EMIT at the end of a UNION: of the last part or of the whole? The text must say."""
+    if not isinstance(query, Select):
+        return
+    clauses = {"ORDER BY": query.order_by, "LIMIT": query.limit is not None, "EMIT": query.emit, "WITH (...)": options}
+    found = [name for name, is_there in clauses.items() if is_there]
+    if found:
+        message = f"{found[0]} in a part of UNION needs parentheses around that part"
+        hint = "write (SELECT ... LIMIT 5) UNION ALL (SELECT ...), or SELECT * FROM (... UNION ALL ...) AS u LIMIT 5"
+        raise cursor.fault(codes.MISPLACED, message, query.span, hint)
+
+
+def _read_common_table(cursor: Cursor) -> CommonTable:
+    start = cursor.peek()
+    name = cursor.name("the name of a common table, or ( and options,")
+    cursor.expect("AS")
+    query = cursor.in_parentheses(read_query)
+    return CommonTable(name, query, span=cursor.since(start))
+
+
+def _read_select(cursor: Cursor, start: Token) -> Select:
+    is_distinct = cursor.take("DISTINCT")
+    items = cursor.between_commas(_read_item)
+    source, joins, views = read_from(cursor) if cursor.take("FROM") else (None, (), ())
+    select = Select(items, source, joins, views, is_distinct)
+    return replace(read_clauses(cursor, select), span=cursor.since(start))
+
+
+def _read_item(cursor: Cursor) -> SelectItem:
+    start = cursor.peek()
+    star = read_star(cursor)
+    if star is not None:
+        return SelectItem(star, span=cursor.since(start))
+    if cursor.at("FROM"):
+        raise cursor.expected("something to select before FROM")
+    expr = cursor.expr()
+    alias = cursor.alias()
+    is_primary_key = cursor.take("PRIMARY", "KEY")
+    return SelectItem(expr, alias, is_primary_key, span=cursor.since(start))

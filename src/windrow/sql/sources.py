@@ -1,0 +1,135 @@
+"""What a query reads: streams and tables by name, derived tables, joins and lateral views."""
+
+from __future__ import annotations
+
+from windrow.model.expr import Call, Expr
+from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Source, Within
+from windrow.sql import codes
+from windrow.sql.cursor import Cursor
+from windrow.sql.dialect import Kind, Token
+from windrow.sql.lengths import read_duration
+
+
+def read_from(cursor: Cursor) -> tuple[Source, tuple[Join, ...], tuple[LateralView, ...]]:
+    """What follows FROM, up to the first clause."""
+    source = _read_source(cursor)
+    joins: list[Join] = []
+    while True:
+        start = cursor.peek()
+        if cursor.take(","):
+            joins.append(Join(JoinKind.CROSS, _read_source(cursor), span=cursor.since(start)))
+        elif kind := _read_join_kind(cursor):
+            joins.append(_read_join(cursor, kind, start))
+        else:
+            break
+    views: list[LateralView] = []
+    while cursor.take("LATERAL"):
+        views.append(_read_lateral_view(cursor))
+    if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", ",")):
+        raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW", hint="move LATERAL VIEW behind the join")
+    return source, tuple(joins), tuple(views)
+
+
+def _read_source(cursor: Cursor) -> Source:
+    start = cursor.peek()
+    if cursor.take("("):
+        query = cursor.query()
+        cursor.expect(")")
+        alias = cursor.alias()
+        return DerivedSource(query, alias, span=cursor.since(start))
+    name = cursor.name("the name of a stream or table")
+    as_of = _read_as_of(cursor)
+    alias = cursor.alias()
+    if as_of is None:
+        as_of = _read_as_of(cursor)
+    # The span is the name alone: that is what a caret about an unknown stream points at.
+    return NamedSource(name, alias, as_of, span=start.span)
+
+
+def _read_as_of(cursor: Cursor) -> Expr | None:
+    if not cursor.take("FOR"):
+        return None
+    cursor.expect("SYSTEM_TIME", "AS", "OF")
+    return cursor.expr()
+
+
+def _read_join_kind(cursor: Cursor) -> JoinKind | None:
+    word = cursor.peek()
+    if cursor.take("JOIN") or cursor.take("INNER", "JOIN"):
+        return JoinKind.INNER
+    if cursor.take("CROSS"):
+        cursor.expect("JOIN")
+        return JoinKind.CROSS
+    if cursor.at_any(("LEFT", "RIGHT", "FULL")):
+        cursor.advance()
+        cursor.take("OUTER")
+        if cursor.at_any(("SEMI", "ANTI")):
+            negation = "NOT " if cursor.at("ANTI") else ""
+            hint = f"write WHERE {negation}EXISTS (SELECT ...)"
+            raise cursor.fault(codes.SYNTAX, f"expected JOIN, found {cursor.peek().shown}", hint=hint)
+        cursor.expect("JOIN")
+        return JoinKind[word.key]
+    return None
+
+
+def _read_join(cursor: Cursor, kind: JoinKind, start: Token) -> Join:
+    source = _read_source(cursor)
+    on: Expr | None = None
+    using: tuple[str, ...] = ()
+    within: Within | None = None
+    while kind is not JoinKind.CROSS:
+        word = cursor.peek()
+        if cursor.take("ON"):
+            _once(cursor, word, on is None and not using)
+            on = cursor.expr()
+        elif cursor.take("USING"):
+            _once(cursor, word, on is None and not using)
+            using = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
+        elif cursor.take("WITHIN"):
+            _once(cursor, word, within is None)
+            within = _read_within(cursor, word)
+        else:
+            break
+    if kind is JoinKind.CROSS and cursor.at_any(("ON", "USING", "WITHIN")):
+        raise cursor.fault(codes.MISPLACED, f"CROSS JOIN takes no {cursor.peek().key}", hint="write JOIN instead of CROSS JOIN")
+    if kind is not JoinKind.CROSS and on is None and not using:
+        raise cursor.expected("ON or USING after JOIN", "ON", "USING", "WITHIN")
+    return Join(kind, source, on, using, within, span=cursor.since(start))
+
+
+def _once(cursor: Cursor, word: Token, is_first: bool) -> None:
+    if not is_first:
+        raise cursor.fault(codes.REPEATED, f"{word.key} is one too many for this JOIN", word.span, "keep one ON or USING, and one WITHIN")
+
+
+def _read_within(cursor: Cursor, word: Token) -> Within:
+    if cursor.take("("):
+        before = _read_bound(cursor)
+        cursor.expect(",")
+        after = _read_bound(cursor)
+        cursor.expect(")")
+    else:
+        before = after = _read_bound(cursor)
+    return Within(before, after, span=cursor.since(word))
+
+
+def _read_bound(cursor: Cursor) -> int:
+    start = cursor.peek()
+    micros = read_duration(cursor)
+    if micros < 0:
+        raise cursor.fault(codes.BAD_DURATION, "the lengths of WITHIN must not be negative", cursor.since(start), "WITHIN (10m, 5m)")
+    return micros
+
+
+def _read_lateral_view(cursor: Cursor) -> LateralView:
+    start = cursor.last()
+    cursor.expect("VIEW")
+    is_outer = cursor.take("OUTER")
+    token = cursor.peek()
+    call = cursor.expr()
+    if not isinstance(call, Call):
+        raise cursor.fault(codes.SYNTAX, "LATERAL VIEW takes a generator", cursor.since(token), "write explode(items)")
+    is_name = cursor.peek().kind is Kind.QUOTED or (cursor.peek().kind is Kind.WORD and not cursor.at("AS"))
+    alias = cursor.alias() if is_name else None
+    columns = cursor.between_commas(lambda inner: inner.name("the name of a column")) if cursor.take("AS") else ()
+    return LateralView(call, alias, columns, is_outer, span=cursor.since(start))

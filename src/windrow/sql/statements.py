@@ -1,0 +1,208 @@
+"""Statements: which one it is, and its own words around a query or a list of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from windrow.model.options import Options
+from windrow.model.query import Select
+from windrow.model.statement import (
+    CreateFunction,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    SelectStatement,
+    Show,
+    Statement,
+)
+from windrow.model.types import ColumnDef
+from windrow.sql import codes
+from windrow.sql.cursor import Cursor
+from windrow.sql.data_types import read_type
+from windrow.sql.dialect import Kind, Token
+from windrow.sql.options import at_options, read_options
+from windrow.sql.queries import read_query_with_options
+from windrow.sql.words import STATEMENTS, nearest
+
+
+def read_statement(cursor: Cursor) -> Statement:
+    """One whole statement, to its last token."""
+    start = cursor.peek()
+    statement = _read_any(cursor)
+    if not cursor.at_end():
+        raise cursor.unexpected()
+    return replace(statement, span=cursor.since(start))
+
+
+def _read_any(cursor: Cursor) -> Statement:
+    token = cursor.peek()
+    if token.key in ("SELECT", "WITH", "("):
+        return _read_bare_query(cursor)
+    read = _STATEMENTS.get(token.key)
+    if read is None:
+        close = nearest(token.text, STATEMENTS) if token.kind is Kind.WORD else None
+        hint = f"did you mean {close}?" if close else f"a statement starts with {', '.join(STATEMENTS)}"
+        raise cursor.fault(codes.UNKNOWN_STATEMENT, f"{token.shown} does not start a statement", hint=hint)
+    cursor.advance()
+    return read(cursor)
+
+
+def _read_bare_query(cursor: Cursor) -> SelectStatement:
+    query, options = read_query_with_options(cursor)
+    if options and not isinstance(query, Select):
+        message = "a UNION that prints to the console takes no WITH (...)"
+        raise cursor.fault(codes.MISPLACED, message, options.span, "write CREATE STREAM name AS ... WITH (...)")
+    if options and isinstance(query, Select):
+        query = replace(query, options=options)
+    return SelectStatement(query)
+
+
+def _read_create(cursor: Cursor) -> Statement:
+    if cursor.take("STREAM"):
+        return _read_create_source(cursor, is_table=False)
+    if cursor.take("TABLE"):
+        return _read_create_source(cursor, is_table=True)
+    if cursor.take("FUNCTION"):
+        return _read_create_function(cursor)
+    raise cursor.expected("STREAM, TABLE or FUNCTION after CREATE", "STREAM", "TABLE", "FUNCTION")
+
+
+def _read_create_source(cursor: Cursor, is_table: bool) -> Statement:
+    kind = "table" if is_table else "stream"
+    name = cursor.name(f"the name of a {kind}")
+    columns: tuple[ColumnDef, ...] = ()
+    keys: tuple[str, ...] = ()
+    has_columns = cursor.at("(")
+    if has_columns:
+        columns, keys = _read_columns(cursor, is_table)
+    options = read_options(cursor) if at_options(cursor) else Options()
+    if not has_columns and cursor.take("AS"):
+        return _read_create_as(cursor, name, options, is_table)
+    if not has_columns and not options:
+        raise cursor.expected("( and columns, AS and a query, or WITH (...)", "AS", "WITH")
+    return CreateTable(name, columns, keys, options) if is_table else CreateStream(name, columns, options)
+
+
+def _read_create_as(cursor: Cursor, name: str, early: Options, is_table: bool) -> Statement:
+    query, options = read_query_with_options(cursor)
+    if at_options(cursor) and not options:
+        options = read_options(cursor)
+    if early and options:
+        raise cursor.fault(codes.REPEATED, "WITH (...) is given twice", options.span, "keep one WITH, after the query")
+    both = early or options
+    return CreateTableAs(name, query, both) if is_table else CreateStreamAs(name, query, both)
+
+
+def _read_columns(cursor: Cursor, is_table: bool) -> tuple[tuple[ColumnDef, ...], tuple[str, ...]]:
+    """The columns, and the names that PRIMARY KEY marks, beside a column or as an entry of its own."""
+    cursor.expect("(")
+    columns: list[ColumnDef] = []
+    beside: list[str] = []
+    listed: tuple[str, ...] = ()
+    while not columns or cursor.take(","):
+        word = cursor.peek()
+        if cursor.at("PRIMARY", "KEY") and columns:
+            _check_key(cursor, is_table, word)
+            cursor.take("PRIMARY", "KEY")
+            if listed or beside:
+                raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
+            listed = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
+            continue
+        columns.append(_read_column(cursor))
+        word = cursor.peek()
+        if cursor.take("PRIMARY", "KEY"):
+            _check_key(cursor, is_table, word)
+            if listed:
+                raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
+            beside.append(columns[-1].name)
+            if cursor.take("NOT", "NULL"):
+                columns[-1] = replace(columns[-1], nullable=False)
+    cursor.expect(")")
+    return tuple(columns), listed or tuple(beside)
+
+
+def _check_key(cursor: Cursor, is_table: bool, word: Token) -> None:
+    if not is_table:
+        raise cursor.fault(codes.MISPLACED, "PRIMARY KEY belongs to a table, not to a stream", word.span, "CREATE TABLE name (...)")
+
+
+def _read_column(cursor: Cursor) -> ColumnDef:
+    name = cursor.name("the name of a column")
+    type_ = read_type(cursor)
+    nullable = not cursor.take("NOT", "NULL")
+    if nullable:
+        cursor.take("NULL")
+    return ColumnDef(name, type_, nullable)
+
+
+def _read_create_function(cursor: Cursor) -> CreateFunction:
+    name = cursor.name("the name of a function")
+    cursor.expect("(")
+    parameters = () if cursor.at(")") else cursor.between_commas(_read_column)
+    cursor.expect(")", "RETURNS")
+    returns = read_type(cursor)
+    cursor.expect("LANGUAGE", "PYTHON", "AS")
+    if cursor.peek().kind is not Kind.STRING:
+        raise cursor.expected("a target such as 'module:function'")
+    return CreateFunction(name, parameters, returns, cursor.advance().text)
+
+
+def _read_insert(cursor: Cursor) -> InsertInto:
+    cursor.expect("INTO")
+    name = cursor.name("the name of a stream or table")
+    query, options = read_query_with_options(cursor)
+    if options:
+        message = "INSERT INTO takes no WITH (...): the options are those of its target"
+        raise cursor.fault(codes.MISPLACED, message, options.span, f"put them into CREATE STREAM {name}")
+    return InsertInto(name, query)
+
+
+def _read_explain(cursor: Cursor) -> Explain:
+    start = cursor.peek()
+    if cursor.at("EXPLAIN"):
+        raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
+    inner = _read_any(cursor)
+    return Explain(replace(inner, span=cursor.since(start)))
+
+
+def _read_show(cursor: Cursor) -> Show:
+    choices = ("STREAMS", "TABLES", "FUNCTIONS", "JOBS")
+    if not cursor.at_any(choices):
+        raise _unknown(cursor, "SHOW", choices)
+    return Show(cursor.advance().key)
+
+
+def _read_describe(cursor: Cursor) -> Describe:
+    return Describe(cursor.name("the name of a stream or table"))
+
+
+def _read_drop(cursor: Cursor) -> Drop:
+    choices = ("STREAM", "TABLE")
+    if not cursor.at_any(choices):
+        raise _unknown(cursor, "DROP", choices)
+    what = cursor.advance().key
+    if_exists = cursor.take("IF", "EXISTS")
+    return Drop(what, cursor.name(f"the name of a {what.lower()}"), if_exists)
+
+
+def _unknown(cursor: Cursor, verb: str, choices: tuple[str, ...]) -> Exception:
+    token = cursor.peek()
+    close = nearest(token.text, choices) if token.kind is Kind.WORD else None
+    hint = f"did you mean {verb} {close}?" if close else f"write {verb} {' | '.join(choices)}"
+    return cursor.fault(codes.UNKNOWN_CHOICE, f"expected {', '.join(choices)} after {verb}, found {token.shown}", hint=hint)
+
+
+_STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
+    "CREATE": _read_create,
+    "INSERT": _read_insert,
+    "EXPLAIN": _read_explain,
+    "SHOW": _read_show,
+    "DESCRIBE": _read_describe,
+    "DROP": _read_drop,
+}

@@ -1,0 +1,187 @@
+"""The WINDOW clause: a kind with its lengths, then its sub-clauses in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from windrow.model.expr import Column
+from windrow.model.place import Span
+from windrow.model.window import EventTime, ProcessingTime, Rows, Session, Sliding, TimeDomain, Tumbling, WindowClause, WindowKind
+from windrow.sql import codes
+from windrow.sql.cursor import Cursor
+from windrow.sql.dialect import Kind, Token
+from windrow.sql.lengths import read_duration
+from windrow.sql.triggers import read_late_strategy, read_triggers, read_watermark
+from windrow.sql.words import nearest
+
+_KINDS = {
+    "TUMBLING": "TUMBLING",
+    "TUMBLE": "TUMBLING",
+    "SLIDING": "SLIDING",
+    "HOPPING": "SLIDING",
+    "HOP": "SLIDING",
+    "SESSION": "SESSION",
+    "ROWS": "ROWS",
+}
+_EXAMPLES = {"TUMBLING": "TUMBLING(5m)", "SLIDING": "SLIDING(10m, 1m)", "SESSION": "SESSION(30m)", "ROWS": "ROWS(100)"}
+
+
+@dataclass
+class _Arguments:
+    """What stood between the parentheses of a window kind, before it is known to fit."""
+
+    lengths: list[tuple[int, Span]] = field(default_factory=list)
+    time: EventTime | None = None
+    max_length: int | None = None
+    offset: int | None = None
+    is_timeout: bool = False
+
+
+def read_window(cursor: Cursor) -> WindowClause:
+    """What follows the word WINDOW."""
+    start = cursor.last()
+    word = cursor.peek()
+    if word.key not in _KINDS:
+        close = nearest(word.text, _KINDS)
+        hint = f"did you mean {_EXAMPLES[_KINDS[close]]}?" if close else f"write one of {', '.join(_EXAMPLES.values())}"
+        raise cursor.fault(codes.BAD_WINDOW, f"expected a kind of window, found {word.shown}", hint=hint)
+    cursor.advance()
+    if _KINDS[word.key] == "ROWS":
+        kind: WindowKind = Rows(cursor.in_parentheses(lambda inner: inner.count("the number of rows")), span=cursor.since(word))
+        arguments = _Arguments()
+    else:
+        arguments = cursor.in_parentheses(_read_arguments)
+        if cursor.take("OFFSET"):
+            _read_offset(cursor, arguments)
+        kind = _build_kind(cursor, word, arguments)
+    return _read_sub_clauses(cursor, kind, arguments.time, start)
+
+
+def _read_arguments(cursor: Cursor) -> _Arguments:
+    arguments = _Arguments()
+    _read_argument(cursor, arguments)
+    while cursor.take(",") or cursor.at_any(("TIMEOUT", "OFFSET")):
+        if cursor.take("TIMEOUT"):
+            if arguments.is_timeout or len(arguments.lengths) != 1:
+                raise cursor.fault(codes.BAD_WINDOW, "TIMEOUT follows the gap of a session", cursor.last().span, "SESSION(30m TIMEOUT)")
+            arguments.is_timeout = True
+        else:
+            _read_argument(cursor, arguments)
+    return arguments
+
+
+def _read_argument(cursor: Cursor, arguments: _Arguments) -> None:
+    token = cursor.peek()
+    if cursor.take("OFFSET"):
+        _read_offset(cursor, arguments)
+    elif token.key == "MAX" and cursor.peek(1).key != ".":
+        cursor.advance()
+        if arguments.max_length is not None:
+            raise cursor.fault(codes.REPEATED, "MAX is given twice", token.span, "keep one of them")
+        micros = read_duration(cursor)
+        arguments.max_length = _positive(cursor, "MAX", micros, cursor.since(token))
+    elif token.kind in (Kind.WORD, Kind.QUOTED) and not (token.key == "INTERVAL" and cursor.peek(1).kind is not Kind.SYMBOL):
+        if arguments.time is not None:
+            raise cursor.fault(codes.REPEATED, "the time column is given twice", token.span, "keep one of them")
+        arguments.time = _event_time(cursor)
+    else:
+        micros = read_duration(cursor)
+        arguments.lengths.append((micros, cursor.since(token)))
+
+
+def _read_offset(cursor: Cursor, arguments: _Arguments) -> None:
+    if arguments.offset is not None:
+        raise cursor.fault(codes.REPEATED, "OFFSET is given twice", cursor.last().span, "keep one of them")
+    arguments.offset = read_duration(cursor)
+
+
+def _event_time(cursor: Cursor) -> EventTime:
+    start = cursor.peek()
+    column = cursor.expr()
+    if not isinstance(column, Column):
+        hint = "compute it in a query that this one reads"
+        raise cursor.fault(codes.BAD_WINDOW, "the time of a window is a column", cursor.since(start), hint)
+    # The stream's own event time needs no column: the model says so with None.
+    is_own = column.qualifier is None and column.name.lower() == "_event_time"
+    return EventTime(None if is_own else column, span=column.span)
+
+
+def _build_kind(cursor: Cursor, word: Token, arguments: _Arguments) -> WindowKind:
+    kind = _KINDS[word.key]
+    span = cursor.since(word)
+    wanted = 2 if kind == "SLIDING" else 1
+    if len(arguments.lengths) != wanted:
+        what = "a size and an advance" if kind == "SLIDING" else "one gap" if kind == "SESSION" else "one size"
+        hint = f"write {word.key}{_EXAMPLES[kind][len(kind) :]}"
+        if kind == "TUMBLING" and len(arguments.lengths) == 2:
+            hint += ", or SLIDING(size, advance)"
+        raise cursor.fault(codes.BAD_WINDOW, f"{word.key} takes {what}, found {len(arguments.lengths)}", span, hint)
+    if kind != "SESSION" and (arguments.max_length is not None or arguments.is_timeout):
+        raise cursor.fault(codes.BAD_WINDOW, f"MAX and TIMEOUT belong to SESSION, not to {word.key}", span, _EXAMPLES["SESSION"])
+    if kind == "SESSION" and arguments.offset is not None:
+        raise cursor.fault(codes.BAD_WINDOW, "a SESSION has no OFFSET: it starts with its first row", span, _EXAMPLES["SESSION"])
+    sizes = [_positive(cursor, "the length of a window", micros, at) for micros, at in arguments.lengths]
+    if kind == "SESSION":
+        return Session(sizes[0], arguments.max_length, span=span)
+    if kind == "TUMBLING":
+        return Tumbling(sizes[0], arguments.offset or 0, span=span)
+    if sizes[1] > sizes[0]:
+        message = "the advance of a sliding window must not be longer than its size"
+        raise cursor.fault(codes.WINDOW_SIZE, message, arguments.lengths[1][1], f"the size comes first: {word.key}(10m, 1m)")
+    return Sliding(sizes[0], sizes[1], arguments.offset or 0, span=span)
+
+
+def _positive(cursor: Cursor, what: str, micros: int, at: Span) -> int:
+    if micros <= 0:
+        raise cursor.fault(codes.WINDOW_SIZE, f"{what} must be longer than zero", at, "write it like 30s, 5m or 1h")
+    return micros
+
+
+def _read_sub_clauses(cursor: Cursor, kind: WindowKind, time: EventTime | None, start: Token) -> WindowClause:
+    found: dict[str, Any] = {} if time is None else {"time": time}
+    while True:
+        word = cursor.peek()
+        match = _match_sub_clause(cursor)
+        if match is None:
+            return WindowClause(kind, span=cursor.since(start), **found)
+        name, read = match
+        if name in found:
+            raise cursor.fault(codes.REPEATED, f"{word.key} is given twice for one WINDOW", word.span, "keep one of them")
+        found[name] = read(cursor)
+
+
+def _match_sub_clause(cursor: Cursor) -> tuple[str, Callable[[Cursor], object]] | None:
+    if cursor.take("ON"):
+        return "time", _read_time
+    if cursor.take("WITH", "WATERMARK"):
+        return "watermark", read_watermark
+    if cursor.take("TRIGGER"):
+        return "triggers", read_triggers
+    if cursor.take("ALLOWED_LATENESS"):
+        return "allowed_lateness", _read_lateness
+    if cursor.take("LATE_DATA_STRATEGY"):
+        return "late", read_late_strategy
+    return None
+
+
+def _read_time(cursor: Cursor) -> TimeDomain:
+    start = cursor.peek()
+    if cursor.take("PROCESSING_TIME"):
+        cursor.expect("(", ")")
+        return ProcessingTime(span=cursor.since(start))
+    if cursor.take("EVENT_TIME"):
+        cursor.expect("(")
+        found = EventTime() if cursor.at(")") else _event_time(cursor)
+        cursor.expect(")")
+        return EventTime(found.column, span=cursor.since(start))
+    raise cursor.expected("EVENT_TIME(column) or PROCESSING_TIME()", "EVENT_TIME", "PROCESSING_TIME")
+
+
+def _read_lateness(cursor: Cursor) -> int:
+    start = cursor.peek()
+    micros = read_duration(cursor)
+    if micros < 0:
+        raise cursor.fault(codes.BAD_DURATION, "ALLOWED_LATENESS must not be negative", cursor.since(start), "ALLOWED_LATENESS 10s")
+    return micros

@@ -1,0 +1,161 @@
+"""The two ways to run a case: the batch program by itself, and the same through Structured Streaming."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from windrow.compiling import Compiled
+from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
+from windrow.model.types import TIMESTAMP
+from windrow.observe.ledger import Ledger
+from windrow.plan.stages import Job, Read
+from windrow.spark.folders import LocalFolder
+from windrow.spark.program import BatchInput, BatchProgram, BatchResult
+from windrow.spark.reading import read_rows
+from windrow.spark.state_store import StateStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Rows = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+@dataclass
+class Outcome:
+    """Everything a case gave: rows by statement, dead letters as the rows they were, and the ledger."""
+
+    outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    dead_letters: list[dict[str, Any]] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def rows_of(self, name: str) -> list[dict[str, Any]]:
+        wanted = name.lower()
+        return next((rows for key, rows in self.outputs.items() if key.lower() == wanted), [])
+
+
+class Engine(Protocol):
+    def feed(self, rows: Rows) -> None: ...
+    def advance_clock(self, micros: int) -> None: ...
+    def force_watermark(self, watermark: int) -> None: ...
+    def restart(self) -> None: ...
+    def end(self) -> None: ...
+    def finish(self) -> Outcome: ...
+    def close(self) -> None: ...
+
+
+class DirectEngine:
+    """Calls each job's program with one frame a source and batch: no query, no offset log."""
+
+    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path) -> None:
+        self._spark = spark
+        self._partitions = partitions
+        self._now = time.time_ns() // 1000
+        self._seq = 0
+        self._batch = -1
+        self._outcome = Outcome()
+        self._runs = [_JobRun(spark, job, partitions, folder / str(i)) for i, job in enumerate(compiled.plan.jobs)]
+
+    def feed(self, rows: Rows) -> None:
+        first = self._seq
+        self._seq += len(rows)
+        numbered = [(stream, row, first + i) for i, (stream, row) in enumerate(rows)]
+        self._step(numbered)
+
+    def _step(self, rows: Sequence[tuple[str, Mapping[str, Any], int]] = (), *, is_end: bool = False, force: int | None = None) -> None:
+        self._batch += 1
+        for run in self._runs:
+            frames = {}
+            for read in run.job.reads:
+                own = [(_typed(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
+                if own:
+                    table = rows_to_table([row for row, _ in own], own[0][1])
+                    stream_frame = table_stream(self._spark, table, len(self._partitions))
+                    frames[read.name] = read_rows(read, stream_frame, f"timestamp_micros({self._now}L)")
+            result = run.program.run(BatchInput(self._batch, frames, self._now, is_end, force))
+            self._gather(result)
+            run.commit(result)
+
+    def _gather(self, result: BatchResult) -> None:
+        for name, flow in result.outputs.items():
+            table = flow.table
+            if table is None:
+                table = flow.as_frame(self._spark).toArrow()
+                table = table.sort_by("_seq") if "_seq" in table.column_names else table
+            self._outcome.outputs.setdefault(name, []).extend(table.to_pylist(maps_as_pydicts="lossy"))
+        self._outcome.dead_letters.extend({**dict(letter.row), **letter.values} for letter in result.dead_letters)
+
+    def advance_clock(self, micros: int) -> None:
+        self._now += micros
+        self._step()
+
+    def force_watermark(self, watermark: int) -> None:
+        self._step(force=watermark)
+
+    def restart(self) -> None:
+        for run in self._runs:
+            run.restart(self._batch)
+
+    def end(self) -> None:
+        self._step(is_end=True)
+
+    def finish(self) -> Outcome:
+        for run in self._runs:
+            self._outcome.ledger.add(run.program.state.ledger)
+        return self._outcome
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _JobRun:
+    """One job's program with its durable state."""
+
+    def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path) -> None:
+        self.job = job
+        self._spark = spark
+        self._partitions = {read.name: partitions for read in job.reads}
+        self._store: StateStore | None = None
+        self._folder = folder
+        self._changes: list[BatchResult] = []
+        self.program = BatchProgram(spark, job, self._partitions)
+
+    def commit(self, result: BatchResult) -> None:
+        self._changes.append(result)
+        self.program.commit(result)
+
+    def restart(self, batch_id: int) -> None:
+        """Write what a job would have written by now, forget everything, and come back from the files."""
+        store = self._store or StateStore(LocalFolder(self._folder), snapshot_every=3)
+        self._store = store
+        for result in self._changes:
+            assert result.change is not None
+            store.save(result.change)
+        self._changes.clear()
+        store.settle(self.program.state)
+        fresh = BatchProgram(self._spark, self.job, self._partitions)
+        fresh.state = store.load(batch_id, fresh.steps)
+        self.program = fresh
+
+
+def _typed(read: Read, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Times in a case are epoch milliseconds; as JSON text they must be readable as the column's type."""
+    times = {column.name for column in read.columns if column.type == TIMESTAMP}
+    if not times & row.keys():
+        return row
+    return {name: _iso(value) if name in times and name not in RESERVED else value for name, value in row.items()}
+
+
+def _iso(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    seconds, millis = divmod(value, 1000)
+    from datetime import datetime, timedelta, timezone
+
+    return (datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds, milliseconds=millis)).isoformat()
+
+
+StreamingEngine = DirectEngine

@@ -1,0 +1,125 @@
+"""Streams that a case's SQL reads but does not create: their columns are read off the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from windrow.connectors.memory.runtime import RESERVED
+from windrow.model.expr import Node, walk
+from windrow.model.options import Option, Options
+from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
+from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN, Array, ColumnDef, DataType, Struct
+from windrow.model.window import DeadLetterLate
+from windrow.testing.case import MARKERS
+
+
+def created_names(script: Script) -> set[str]:
+    """Names that the SQL itself defines, in lower case; those of late rows too."""
+    names = {s.name.lower() for s in script.statements if isinstance(s, CreateStream | CreateStreamAs | CreateTable | CreateTableAs)}
+    for query in _queries(script):
+        for select in _selects(query):
+            if select.window is not None and isinstance(select.window.late, DeadLetterLate) and select.window.late.into:
+                names.add(select.window.late.into.lower())
+            names.update(table.name.lower() for table in select.ctes)
+    return names
+
+
+def read_names(script: Script) -> list[str]:
+    """Names that the SQL reads, in the order they stand, each once, as written."""
+    found: dict[str, str] = {}
+    for query in _queries(script):
+        for name in _sources(query):
+            found.setdefault(name.lower(), name)
+    return list(found.values())
+
+
+def _queries(script: Script) -> Iterable[Query]:
+    return [s.query for s in script.statements if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement)]
+
+
+def _selects(query: Query) -> Iterable[Select]:
+    for table in query.ctes:
+        yield from _selects(table.query)
+    if isinstance(query, Union):
+        yield from _selects(query.left)
+        yield from _selects(query.right)
+        return
+    yield query
+    for source in (query.source, *(join.source for join in query.joins)):
+        if isinstance(source, DerivedSource):
+            yield from _selects(source.query)
+
+
+def _sources(query: Query) -> Iterable[str]:
+    for select in _selects(query):
+        for source in (select.source, *(join.source for join in select.joins)):
+            if isinstance(source, NamedSource):
+                yield source.name
+        for node in (item.expr for item in select.items):
+            yield from _in_subqueries(node)
+        if select.where is not None:
+            yield from _in_subqueries(select.where)
+
+
+def _in_subqueries(node: Node) -> Iterable[str]:
+    for found in walk(node):
+        query = getattr(found, "query", None)
+        if isinstance(query, Select | Union):
+            yield from _sources(query)
+
+
+def infer_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[ColumnDef, ...]:
+    """Columns in the order they first appear; a type that fits every row.
+
+    >>> infer_columns([{"a": 1, "_ts": 5}, {"a": 2.5, "b": "x"}])[0]
+    ColumnDef(name='a', type=Atomic(name='DOUBLE'), nullable=True)
+    """
+    types: dict[str, DataType] = {}
+    for row in rows:
+        for name, value in row.items():
+            if name not in RESERVED and name not in MARKERS:
+                types[name] = _wider(types.get(name, UNKNOWN), _type_of(value))
+    return tuple(ColumnDef(name, type_) for name, type_ in types.items())
+
+
+def _type_of(value: Any) -> DataType:
+    match value:
+        case None:
+            return UNKNOWN
+        case bool():
+            return BOOLEAN
+        case int():
+            return BIGINT
+        case float():
+            return DOUBLE
+        case list():
+            element: DataType = UNKNOWN
+            for item in value:
+                element = _wider(element, _type_of(item))
+            return Array(STRING if element == UNKNOWN else element)
+        case dict():
+            return Struct(tuple((name, STRING if _type_of(v) == UNKNOWN else _type_of(v)) for name, v in value.items()))
+        case _:
+            return STRING
+
+
+def _wider(one: DataType, other: DataType) -> DataType:
+    if one in (UNKNOWN, other):
+        return other
+    if other == UNKNOWN:
+        return one
+    if {one, other} == {BIGINT, DOUBLE}:
+        return DOUBLE
+    if isinstance(one, Struct) and isinstance(other, Struct):
+        merged = dict(one.fields)
+        for name, type_ in other.fields:
+            merged[name] = _wider(merged.get(name, UNKNOWN), type_)
+        return Struct(tuple(merged.items()))
+    return STRING
+
+
+def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int) -> CreateStream:
+    options = Options((Option("connector", "memory"), Option("watermark.delay", f"{delay}us")))
+    return CreateStream(name, columns, options)

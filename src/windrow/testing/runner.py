@@ -1,0 +1,182 @@
+"""Runs a case: compiles its SQL, feeds its rows batch by batch, and compares what comes out."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow.catalog import Relation
+from windrow.compiling import Compiled, compile_script
+from windrow.errors import Diagnostic, SqlError, WindrowError
+from windrow.model.statement import CreateStream, CreateStreamAs, Script, SelectStatement
+from windrow.sql import parse
+from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
+from windrow.testing.case import Case
+from windrow.testing.compare import difference, plain
+from windrow.testing.engine import DirectEngine, Engine, Outcome, StreamingEngine
+from windrow.testing.inference import created_names, infer_columns, memory_stream, read_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOT_SUPPORTED = "WR290"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a case ended. ``code`` is the error code where it ended in one."""
+
+    case: Case
+    passed: bool
+    message: str = ""
+    code: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def is_unsupported(self) -> bool:
+        return self.code == NOT_SUPPORTED
+
+
+class CaseRunner:
+    """``streaming`` goes through Structured Streaming with a real checkpoint; ``restart_every_batch`` stops and resumes at each boundary.
+
+    ``batches`` overrides how a case's rows are cut.
+    """
+
+    def __init__(self, spark: SparkSession, *, streaming: bool = False, restart_every_batch: bool = False, batches: str | None = None) -> None:
+        self._spark = spark
+        self._streaming = streaming
+        self._restarts = restart_every_batch
+        self._batches = batches
+
+    def run(self, case: Case) -> Verdict:
+        started = time.monotonic()
+        try:
+            verdict = self._judge(case)
+        except WindrowError as error:
+            verdict = _judge_error(case, error)
+        return replace(verdict, seconds=time.monotonic() - started)
+
+    def _judge(self, case: Case) -> Verdict:
+        script = parse(case.sql, case.name, {})
+        streams = _rows_by_stream(case, script)
+        script, extra = _with_inferred(case, script, streams)
+        compiled = compile_script(script, extra, bare_sink="memory")
+        outcome = self._execute(case, compiled, streams)
+        if case.expects_error:
+            return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
+        for name, expected in _expectations(case, script).items():
+            rows = outcome.dead_letters if name == "dead_letters" and name not in outcome.outputs else outcome.rows_of(name)
+            problem = difference(expected, [plain(row) for row in rows], case.compare, case.tolerance)
+            if problem is not None:
+                return Verdict(case, False, f"{name}: {problem}")
+        if not outcome.ledger.is_balanced:
+            return Verdict(case, False, f"the ledger does not add up: {outcome.ledger.to_json()}")
+        return Verdict(case, True)
+
+    def _execute(self, case: Case, compiled: Compiled, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> Outcome:
+        actions = schedule(streams, self._batches or case.batches)
+        if self._restarts:
+            actions = [step for action in actions for step in ((action, Restart()) if isinstance(action, Feed) else (action,))]
+        with tempfile.TemporaryDirectory(prefix="windrow-case-") as folder:
+            engine: Engine = (StreamingEngine if self._streaming else DirectEngine)(
+                self._spark, compiled, _partitions(case, streams), Path(folder)
+            )
+            try:
+                for action in actions:
+                    _apply(engine, action)
+                return engine.finish()
+            finally:
+                engine.close()
+
+
+def _apply(engine: Engine, action: Action) -> None:
+    match action:
+        case Feed(rows=rows):
+            engine.feed(rows)
+        case Advance(micros=micros):
+            engine.advance_clock(micros)
+        case Force(watermark=watermark):
+            engine.force_watermark(watermark)
+        case Restart():
+            engine.restart()
+        case End():
+            engine.end()
+
+
+def _judge_error(case: Case, error: WindrowError) -> Verdict:
+    shown = str(error)
+    codes = [d.code for d in error.diagnostics] if isinstance(error, SqlError) else [error.code]
+    code = NOT_SUPPORTED if NOT_SUPPORTED in codes else error.code
+    if not case.expects_error:
+        return Verdict(case, False, shown, code)
+    wanted = case.expected["error"]
+    if isinstance(error, SqlError):
+        # "Not supported yet" is no judgement of the query: only what is wrong with it counts.
+        real = [d for d in error.diagnostics if d.code != NOT_SUPPORTED]
+        if not real:
+            return Verdict(case, False, f"expected an error with {wanted!r}, got only:\n{shown}", code)
+        shown = "\n".join(_full(d, error) for d in real)
+    passed = wanted.lower() in shown.lower()
+    return Verdict(case, passed, "" if passed else f"expected an error with {wanted!r}, got:\n{shown}", code)
+
+
+def _full(diagnostic: Diagnostic, error: SqlError) -> str:
+    return diagnostic.render(error.source)
+
+
+def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every row with the stream it belongs to, in arrival order."""
+    if case.streams is not None:
+        tables = {name.lower() for name in case.tables}
+        ordered = sorted(case.streams.items(), key=lambda entry: entry[0].lower() not in tables)
+        return [(name, row) for name, rows in ordered for row in rows]
+    created = created_names(script)
+    memory = [s.name for s in script.statements if isinstance(s, CreateStream) and (s.options.get("connector") or "").lower() == "memory"]
+    inferred = [name for name in read_names(script) if name.lower() not in created]
+    default = (memory + inferred or ["input"])[0]
+    return [(str(row.get("_stream", default)), row) for row in case.rows or ()]
+
+
+def _with_inferred(case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Script, dict[str, Relation]]:
+    """The script with the streams it reads but does not create, and what is known of those without a row."""
+    created = created_names(script)
+    extra: dict[str, Relation] = {}
+    added = []
+    for name in read_names(script):
+        if name.lower() in created or name.lower() in {t.lower() for t in case.tables}:
+            continue
+        columns = infer_columns(row for stream, row in streams if stream.lower() == name.lower())
+        if not _is_given(case, name, streams):
+            continue
+        if not columns:
+            extra[name.lower()] = Relation(name, "stream", (), is_known=False)
+        added.append(memory_stream(name, columns, case.delay))
+    return replace(script, statements=(*script.statements, *added)), extra
+
+
+def _is_given(case: Case, name: str, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+    if case.streams is None:
+        return True
+    return name.lower() in {stream.lower() for stream in case.streams}
+
+
+def _partitions(case: Case, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, ...]:
+    seen = {int(row["_partition"]) for _, row in streams if row.get("_partition") is not None}
+    known = set(range(case.partitions))
+    return tuple(sorted(known if seen <= known else seen))
+
+
+def _expectations(case: Case, script: Script) -> dict[str, list[Mapping[str, Any]]]:
+    if isinstance(case.expected, dict):
+        return case.expected
+    named = [s.name for s in script.statements if isinstance(s, CreateStreamAs)]
+    bare = [s for s in script.statements if isinstance(s, SelectStatement)]
+    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | SelectStatement))
+    if isinstance(last, CreateStreamAs):
+        return {named[-1]: case.expected}
+    return {"out" if len(bare) == 1 else f"out_{len(bare)}": case.expected}

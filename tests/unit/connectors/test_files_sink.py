@@ -1,0 +1,151 @@
+"""Tables written by the driver: names, manifests, second attempts, and disks that fail."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow.connectors.files.manifest import committed_files, read_manifest
+from windrow.connectors.files.places import LocalFolder
+from windrow.connectors.files.settings import SinkSettings
+from windrow.connectors.files.sink import FileSink
+from windrow.connectors.runtime import Output
+from windrow.errors import JobError, UsageError
+
+ROWS = pa.table({"k": ["a", "b"], "n": [1, None], "_key": ["x", "y"]})
+
+
+def sink(path: Path, statement: str = "out", **options: str) -> FileSink:
+    made = FileSink(LocalFolder(str(path)), statement, SinkSettings.of({"path": str(path), **options}))
+    made.open()
+    return made
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+def test_a_batch_and_its_manifest(tmp_path: Path) -> None:
+    made = sink(tmp_path / "deep/out")
+    made.write(Output(12, ("n", "k"), table=ROWS))
+    made.close()
+    files = tree(tmp_path / "deep/out")
+    assert list(files) == ["_manifest/0000000012-out.json", "batch-0000000012-out-00000.json"]
+    assert files["batch-0000000012-out-00000.json"] == b'{"n":1,"k":"a"}\n{"n":null,"k":"b"}\n'
+    assert json.loads(files["_manifest/0000000012-out.json"]) == {
+        "batch": 12, "statement": "out", "format": "json", "rows": 2,
+        "files": [{"name": "batch-0000000012-out-00000.json", "bytes": 35}],
+    }  # fmt: skip
+
+
+def test_twice_is_once(tmp_path: Path) -> None:
+    made = sink(tmp_path)
+    made.write(Output(1, ("k",), table=ROWS))
+    once = tree(tmp_path)
+    made.write(Output(1, ("k",), table=ROWS))
+    sink(tmp_path).write(Output(1, ("k",), table=ROWS))
+    assert tree(tmp_path) == once
+
+
+def test_empty_outputs_leave_nothing_not_even_of_an_earlier_attempt(tmp_path: Path) -> None:
+    made = sink(tmp_path)
+    made.write(Output(1, ("k",), table=ROWS.slice(0, 0)))
+    assert tree(tmp_path) == {}
+    made.write(Output(1, ("k",), table=ROWS))
+    made.write(Output(1, ("k",), table=ROWS.slice(0, 0)))
+    assert tree(tmp_path) == {}
+
+
+def test_statements_share_a_folder_and_odd_names_stay_inside(tmp_path: Path) -> None:
+    for statement in ("a", "a/../b", "a-00001"):
+        sink(tmp_path, statement).write(Output(0, ("k",), table=ROWS))
+    sink(tmp_path, "a").write(Output(0, ("k",), table=ROWS))
+    assert [manifest.statement for manifest in read_manifest(str(tmp_path))] == ["a", "a-00001", "a/../b"]
+    assert len(committed_files(str(tmp_path))) == 3
+    assert all(os.path.exists(path) for path in committed_files(f"file://{tmp_path}"))
+
+
+def test_csv_and_parquet(tmp_path: Path) -> None:
+    odd = pa.table({"s": ["", None, 'a"b', "c,d", " e", "NULL"], "f": [1.5, None, float("nan"), 1e-7, 2.0, 3.0]})
+    sink(tmp_path / "c", format="csv", **{"csv.null": "NULL"}).write(Output(0, ("s", "f"), table=odd))
+    text = (tmp_path / "c/batch-0000000000-out-00000.csv").read_text()
+    assert text.splitlines() == ["s,f", '"",1.5', "NULL,NULL", '"a""b",NaN', '"c,d",1e-07', '" e",2.0', '"NULL",3.0']
+    sink(tmp_path / "h", format="csv", **{"csv.header": "false", "csv.delimiter": "\t"}).write(Output(0, ("k", "n"), table=ROWS))
+    assert (tmp_path / "h/batch-0000000000-out-00000.csv").read_text() == "a\t1\nb\t\n"
+    nanos = pa.table({"t": pa.array([1], pa.timestamp("ns", "UTC")), "x": [1]})
+    sink(tmp_path / "p", format="parquet").write(Output(0, ("t",), table=nanos))
+    back = pq.read_table(tmp_path / "p/batch-0000000000-out-00000.parquet")
+    assert back.schema.field("t").type == pa.timestamp("us", "UTC")
+    assert back.column_names == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EROFS, "WR511"), (errno.EACCES, "WR511"), (errno.ENOSPC, "WR512"), (errno.EIO, "WR513")]
+)
+def test_open_finds_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(LocalFolder, "write", fail)
+    with pytest.raises(UsageError, match=code) as caught:
+        sink(tmp_path / "out")
+    assert str(tmp_path / "out") in str(caught.value)
+    assert "hint: " in str(caught.value)
+
+
+def test_open_finds_a_file_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file/below"):
+        with pytest.raises(UsageError, match="WR510"):
+            sink(path)
+
+
+@pytest.mark.parametrize("failing", ["write", "move", "settle_folder"])
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_a_disk_that_runs_full_leaves_no_part_of_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, call: int
+) -> None:
+    made = sink(tmp_path)
+    made.write(Output(0, ("k",), table=ROWS))
+    before = tree(tmp_path)
+    real, calls = getattr(LocalFolder, failing), 0
+
+    def fail(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(*arguments)
+
+    monkeypatch.setattr(LocalFolder, failing, fail)
+    if (failing, call) == ("move", 3):
+        pytest.skip("a batch of one table moves twice")
+    with pytest.raises(JobError, match="WR523") as caught:
+        made.write(Output(1, ("k",), table=ROWS))
+    assert "batch 1 was not written" in str(caught.value)
+    assert tree(tmp_path) == before
+    monkeypatch.undo()
+    made.write(Output(1, ("k",), table=ROWS))
+    assert [manifest.batch_id for manifest in read_manifest(str(tmp_path))] == [0, 1]
+
+
+def test_a_really_full_disk() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with pytest.raises(OSError, match="No space left"):
+        LocalFolder("/dev").write("full", b"x")
+
+
+def test_a_manifest_that_is_none(tmp_path: Path) -> None:
+    sink(tmp_path)
+    (tmp_path / "_manifest/0000000000-out.json").write_text("{")
+    with pytest.raises(JobError, match="WR525"):
+        read_manifest(str(tmp_path))
+    assert read_manifest(str(tmp_path / "nowhere")) == []
