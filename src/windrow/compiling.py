@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windrow.catalog import Catalog, Relation, build_catalog
 from windrow.check import check
 from windrow.errors import SqlError
-from windrow.model.statement import Script
+from windrow.model.statement import CreateStream, Script
 from windrow.plan import Plan, plan_script
 from windrow.sql import parse
 
@@ -27,9 +27,13 @@ def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = 
     return compile_script(parse(text, name, env))
 
 
-def compile_script(script: Script, extra: Mapping[str, Relation] | None = None, bare_sink: str = "console") -> Compiled:
+def compile_script(
+    script: Script, extra: Mapping[str, Relation] | None = None, added: tuple[CreateStream, ...] = (), bare_sink: str = "console"
+) -> Compiled:
+    """``extra`` are relations known from elsewhere (a case's rows); ``added`` are the sources that bring them."""
     catalog = build_catalog(script, extra)
     diagnostics = check(script, catalog)
     if diagnostics:
         raise SqlError(diagnostics, script.source)
-    return Compiled(script, catalog, plan_script(script, bare_sink))
+    whole = replace(script, statements=(*script.statements, *added))
+    return Compiled(whole, catalog, plan_script(whole, bare_sink))

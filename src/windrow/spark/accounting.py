@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import to_sql
 from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
 from windrow.spark.flow import Flow
+from windrow.spark.querying import query
 from windrow.spark.reading import FATE, policies
 from windrow.windowing.clock import Clock
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from windrow.spark.program import BatchResult
 
-_views = count()
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
 
@@ -54,14 +53,8 @@ class Accountant:
             condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
             columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
         row = carried_row(tuple(frame.columns), f"{FATE} <> 0")
-        view = f"windrow_account_{next(_views)}"
-        frame.createOrReplaceTempView(view)
-        try:
-            inner = f"SELECT *, {row} AS {ROW} FROM {view}"
-            by = f"{FATE}, _partition, {ROW}"
-            found = self._spark.sql(f"SELECT {by}, {', '.join(columns)} FROM ({inner}) GROUP BY {by}").toArrow()
-        finally:
-            self._spark.catalog.dropTempView(view)
+        by = f"{FATE}, _partition, {ROW}"
+        found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM (SELECT *, {row} AS {ROW} FROM {view}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
         self.book_source(read.name, found, batch_id, result)
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))

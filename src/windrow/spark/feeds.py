@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from windrow.aggregates import Aggregate as AggregateForm
 from windrow.aggregates import find_aggregate
 from windrow.model.expr import Call, Star
@@ -26,6 +29,7 @@ ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many wi
 TIME = "_t"  # event time, microseconds
 CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
 PARTITION = "_partition"
+INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,26 @@ def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     if fixed is None or request.watermark is None or isinstance(stage.late, IncludeInNext):
         return "false"
     return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.watermark}"
+
+
+def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
+    """SQL that is true for a row that INCLUDE_IN_NEXT moves to a later window."""
+    fixed = fixed_of(stage)
+    if fixed is None or request.watermark is None or not isinstance(stage.late, IncludeInNext):
+        return None
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.watermark}"
+
+
+def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
+    """How many rows came for a window that had closed and is still kept: each corrects what was said of it."""
+    fixed = fixed_of(stage)
+    if fixed is None or not stage.lateness or watermark is None:
+        return 0
+    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value)).select([SLICE, ROWS_COUNT])
+    if stage.feed is Feed.SLICES:
+        starts = zip(kept[SLICE].to_pylist(), kept[ROWS_COUNT].to_pylist(), strict=True)
+        return sum(rows for at, rows in starts if fixed.window_starts(at)[0] + fixed.size <= watermark)
+    return pc.sum(kept.filter(pc.less_equal(kept[SLICE], watermark - fixed.size))[ROWS_COUNT]).as_py() or 0
 
 
 def _last_start(fixed: Fixed) -> str:
@@ -215,6 +239,8 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     if isinstance(stage.window, Session):
         wanted.extend([f"min({TIME}) AS {FIRST}", f"max({TIME}) AS {LAST}"])
     wanted.extend(_clock_columns(stage, request))
+    if (included := _is_included(stage, request)) is not None:
+        wanted.append(f"count_if(_judged = 0 AND {included}) AS {INCLUDED}")
     kept = [c for c in request.columns] + [TIME]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)
@@ -239,6 +265,8 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
         wanted.extend([f"{TIME} AS {FIRST}", f"{TIME} AS {LAST}"])
     if late is not None:
         wanted.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
+    if (included := _is_included(stage, request)) is not None:
+        wanted.append(f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END AS {INCLUDED}")
     moves = _moves_clock(stage)
     wanted.extend(f"CASE WHEN {PARTITION} = {p} AND {moves} THEN {TIME} END AS {CLOCK}{p}" for p in request.partitions)
     return f"SELECT {', '.join(wanted)} FROM ({judged})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING, assert_never
 
 import pyarrow as pa
@@ -19,9 +18,10 @@ from windrow.spark.accounting import Accountant
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher
-from windrow.spark.feeds import CLOCK, ROW, ROWS_COUNT, FeedRequest, feed_sql
+from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
 from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import FOREVER
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 # Up to so many partitions, their clocks ride along as columns of the same job.
 MOST_CLOCK_COLUMNS = 8
-_views = count()
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,8 @@ class BatchProgram:
         for name in self._roots[stage.name]:
             read = self.job.stage(name)
             assert isinstance(read, Read)
-            marks.append(clocks[name].watermark(read.clock.delay if stage.delay is None else stage.delay))
+            clock = clocks.get(name)
+            marks.append(None if clock is None else clock.watermark(read.clock.delay if stage.delay is None else stage.delay))
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
     def _read(self, read: Read, run: _Run) -> None:
@@ -216,30 +216,27 @@ class BatchProgram:
     def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: _Run) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         frame = source.as_frame(self._spark)
-        view = f"windrow_{next(_views)}"
         rides = direct is not None or stage.punctuation is not None
         partitions = (self._partitions.get(direct or self._roots[stage.name][0]) or (0,)) if rides else ()
-        frame.createOrReplaceTempView(view)
-        try:
-            sql = feed_sql(stage, FeedRequest(view, tuple(frame.columns), run.batch.batch_id, watermark, partitions))
-            fed = self._spark.sql(sql).toArrow()
-        finally:
-            self._spark.catalog.dropTempView(view)
+        columns = tuple(frame.columns)
+        fed = query(frame, lambda view: feed_sql(stage, FeedRequest(view, columns, run.batch.batch_id, watermark, partitions)))
         if direct is not None:
             self._advance(direct, _greatest(fed, partitions), run)
             self._accountant.book_source(direct, fed, run.batch.batch_id, run.result)
         elif rides:
             self._advance(self._roots[stage.name][0], _greatest(fed, partitions), run, _own_clock(stage))
-        self._book_statement(stage, fed, run)
+        self._book_statement(stage, fed, watermark, run)
         kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
-        kept = kept.drop_columns([c for c in kept.column_names if c in ("_judged",) or c.startswith(CLOCK)])
+        kept = kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
         return kept if kept.num_rows else None
 
-    def _book_statement(self, stage: Aggregate, fed: pa.Table, run: _Run) -> None:
+    def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, run: _Run) -> None:
         account = run.result.ledger.statement(stage.name)
         counts = _counts_by_fate(fed)
         account.passed += counts.get(Fate.OK, 0)
         account.filtered += counts.get(Fate.FILTERED, 0)
+        account.late_corrected += late_corrected(stage, fed, watermark)
+        account.late_included += (pc.sum(fed[INCLUDED]).as_py() or 0) if INCLUDED in fed.column_names else 0
         late = counts.get(Fate.LATE, 0)
         account.rows_in += counts.get(Fate.OK, 0) + counts.get(Fate.FILTERED, 0) + late
         if not late:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import BAD, PROVENANCE, RAW, SEQ, SourceStream
 from windrow.model.fate import Fate
-from windrow.model.types import ColumnDef
+from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.event_time import event_time_sql
 from windrow.spark.expressions import quote
@@ -30,13 +30,26 @@ def read_rows(read: Read, stream: SourceStream, arrival: str) -> DataFrame:
         frame = _decode_json(read, frame)
     else:
         frame = _decoded_already(read, frame)
-    stamped = [f"coalesce(`_timestamp`, {arrival}) AS `_timestamp`"]
-    others = [quote(name) for name in frame.columns if name != "_timestamp"]
+    stamped = [f"coalesce(`_timestamp`, {arrival}) AS `_timestamp`", f"{_sortable(frame)} AS {SEQ}"]
+    others = [quote(name) for name in frame.columns if name not in ("_timestamp", SEQ)]
     frame = frame.selectExpr(*others, *stamped)
     time, moved = _event_time(read, frame.columns)
     frame = frame.selectExpr("*" if "_event_time" not in frame.columns else _all_but(frame, "_event_time"), f"{time} AS `_event_time`")
     frame = frame.selectExpr(*(quote(c) for c in _kept_columns(read)), RAW_TEXT, f"CAST({_fate(read, moved)} AS TINYINT) AS {FATE}")
     return frame
+
+
+def _sortable(frame: DataFrame) -> str:
+    """The input order as one plain value: a struct's fields become text of fixed width, which sorts as they do."""
+    described = frame.schema[SEQ].jsonValue()["type"]
+    if isinstance(described, str):
+        return SEQ
+    texts = []
+    for field in described["fields"]:
+        value = f"{SEQ}.{quote(field['name'])}"
+        value = f"unix_micros({value})" if field["type"] == "timestamp" else value
+        texts.append(value if field["type"] == "string" else f"lpad(CAST({value} AS STRING), 20, '0')")
+    return f"concat_ws(' ', {', '.join(texts)})"
 
 
 def _all_but(frame: DataFrame, name: str) -> str:
@@ -49,8 +62,8 @@ def _kept_columns(read: Read) -> list[str]:
 
 def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
     """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
-    fields = [*(f"{quote(c.name)} {c.type}" for c in read.columns), f"{quote(_CORRUPT)} STRING"]
-    schema = ", ".join(fields).replace("\\", "\\\\").replace("'", "\\'")
+    fields = [*(f"{quote(c.name)}: {_spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
+    schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     others = [quote(name) for name in frame.columns if name != RAW]
     frame = frame.selectExpr(*others, f"CAST({RAW} AS STRING) AS {RAW}")
@@ -61,6 +74,11 @@ def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
     fate = _decode_fate(read, f"({broken})", f"{_DECODED}.{_CORRUPT} IS NOT NULL", [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return frame.selectExpr(*others, *decoded, f"{RAW} AS {RAW_TEXT}", f"{fate} AS {FATE}")
+
+
+def _spark_type(column: ColumnDef) -> str:
+    """A column of which no value is known yet is read as text."""
+    return "STRING" if column.type in (UNKNOWN, NULL) else str(column.type)
 
 
 def _decoded_already(read: Read, frame: DataFrame) -> DataFrame:

@@ -43,8 +43,7 @@ _LOCAL: dict[str, str] = {
 
 def make_session(master: str = "local[*]", settings: Mapping[str, str] | None = None, app_name: str = "windrow") -> SparkSession:
     """A session of our own. Local ones are quiet, bound to loopback and need nothing but Java."""
-    java = ensure_java(install=False)
-    os.environ.setdefault("JAVA_HOME", str(java.path))
+    ensure_java(install=False).activate()
     from pyspark.sql import SparkSession
 
     chosen = {**SPEED, **MEANING, "spark.sql.shuffle.partitions": str(_parallelism(master))}

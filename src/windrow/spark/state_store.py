@@ -42,11 +42,11 @@ class StateStore:
         found = (_NAME.match(name) for name in self._folder.names())
         return sorted((Version(int(m[1]), m[2]) for m in found if m), key=lambda v: (v.batch_id, v.kind))
 
-    def save(self, change: Change) -> None:
-        """Make a batch's change durable. After this returns, the batch cannot be lost."""
+    def save(self, change: Change, *, is_end: bool = False) -> None:
+        """Make a batch's change durable. After this returns, the batch cannot be lost. The end of the input is the last change."""
         steps = {name: _tick_json(given.tick) for name, given in change.steps.items()}
         tables = {name: given.rows for name, given in change.steps.items() if given.rows is not None}
-        header = {"batch_id": change.batch_id, "steps": steps, **_small_json(change.clocks, change.counters, change.ledger)}
+        header = {"batch_id": change.batch_id, "is_end": is_end, "steps": steps, **_small_json(change.clocks, change.counters, change.ledger)}
         self._folder.write(_file_name(change.batch_id, "change"), encode(header, tables))
 
     def settle(self, state: JobState) -> None:
@@ -91,10 +91,20 @@ class StateStore:
         return state
 
     def forget_after(self, batch_id: int) -> None:
-        """Remove versions beyond the last committed batch: their batch will run again."""
+        """Remove versions beyond the last committed batch, whose batch will run again; the end of the input stays."""
         for version in self.versions():
-            if version.batch_id > batch_id:
+            if version.batch_id > batch_id and not self.has_end(version.batch_id):
                 self._folder.remove(_file_name(version.batch_id, version.kind))
+
+    def has_end(self, batch_id: int) -> bool:
+        """Whether this batch is the end of a bounded input: the job has nothing more to do."""
+        if Version(batch_id, "change") not in self.versions():
+            return False
+        try:
+            header, _ = decode(self._folder.read(_file_name(batch_id, "change")))
+        except TornFileError:
+            return False
+        return bool(header["is_end"])
 
     def _read_snapshot(self, batch_id: int) -> JobState | None:
         try:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
 
 from windrow.compiling import Compiled
 from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
 from windrow.model.types import TIMESTAMP
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Job, Read
+from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
 from windrow.spark.program import BatchInput, BatchProgram, BatchResult
 from windrow.spark.reading import read_rows
@@ -70,7 +74,7 @@ class DirectEngine:
         for run in self._runs:
             frames = {}
             for read in run.job.reads:
-                own = [(_typed(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
+                own = [(typed_row(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
                 if own:
                     table = rows_to_table([row for row, _ in own], own[0][1])
                     stream_frame = table_stream(self._spark, table, len(self._partitions))
@@ -81,11 +85,7 @@ class DirectEngine:
 
     def _gather(self, result: BatchResult) -> None:
         for name, flow in result.outputs.items():
-            table = flow.table
-            if table is None:
-                table = flow.as_frame(self._spark).toArrow()
-                table = table.sort_by("_seq") if "_seq" in table.column_names else table
-            self._outcome.outputs.setdefault(name, []).extend(table.to_pylist(maps_as_pydicts="lossy"))
+            self._outcome.outputs.setdefault(name, []).extend(table_of(self._spark, flow).to_pylist(maps_as_pydicts="lossy"))
         self._outcome.dead_letters.extend({**dict(letter.row), **letter.values} for letter in result.dead_letters)
 
     def advance_clock(self, micros: int) -> None:
@@ -141,7 +141,15 @@ class _JobRun:
         self.program = fresh
 
 
-def _typed(read: Read, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def table_of(spark: SparkSession, flow: Flow) -> pa.Table:
+    """A flow's rows in input order."""
+    if flow.table is not None:
+        return flow.table
+    table = flow.as_frame(spark).toArrow()
+    return table.sort_by("_seq") if "_seq" in table.column_names else table
+
+
+def typed_row(read: Read, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Times in a case are epoch milliseconds; as JSON text they must be readable as the column's type."""
     times = {column.name for column in read.columns if column.type == TIMESTAMP}
     if not times & row.keys():
@@ -152,10 +160,5 @@ def _typed(read: Read, row: Mapping[str, Any]) -> Mapping[str, Any]:
 def _iso(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         return value
-    seconds, millis = divmod(value, 1000)
-    from datetime import datetime, timedelta, timezone
+    return (datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=value)).isoformat()
 
-    return (datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds, milliseconds=millis)).isoformat()
-
-
-StreamingEngine = DirectEngine

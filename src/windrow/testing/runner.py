@@ -17,7 +17,8 @@ from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
-from windrow.testing.engine import DirectEngine, Engine, Outcome, StreamingEngine
+from windrow.testing.engine import DirectEngine, Engine, Outcome
+from windrow.testing.streaming import StreamingEngine
 from windrow.testing.inference import created_names, infer_columns, memory_stream, read_names
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class CaseRunner:
     def _judge(self, case: Case) -> Verdict:
         script = parse(case.sql, case.name, {})
         streams = _rows_by_stream(case, script)
-        script, extra = _with_inferred(case, script, streams)
-        compiled = compile_script(script, extra, bare_sink="memory")
+        extra, added = _inferred(case, script, streams)
+        compiled = compile_script(script, extra, added, bare_sink="memory")
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
@@ -142,24 +143,23 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
     return [(str(row.get("_stream", default)), row) for row in case.rows or ()]
 
 
-def _with_inferred(case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[Script, dict[str, Relation]]:
-    """The script with the streams it reads but does not create, and what is known of those without a row."""
-    created = created_names(script)
+def _inferred(
+    case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]
+) -> tuple[dict[str, Relation], tuple[CreateStream, ...]]:
+    """The streams that the SQL reads but does not create: what is known of them, and the sources that bring their rows."""
+    created = created_names(script) | {table.lower() for table in case.tables}
     extra: dict[str, Relation] = {}
     added = []
     for name in read_names(script):
-        if name.lower() in created or name.lower() in {t.lower() for t in case.tables}:
+        if name.lower() in created or not _is_given(case, name):
             continue
         columns = infer_columns(row for stream, row in streams if stream.lower() == name.lower())
-        if not _is_given(case, name, streams):
-            continue
-        if not columns:
-            extra[name.lower()] = Relation(name, "stream", (), is_known=False)
+        extra[name.lower()] = Relation(name, "stream", columns, is_known=bool(columns))
         added.append(memory_stream(name, columns, case.delay))
-    return replace(script, statements=(*script.statements, *added)), extra
+    return extra, tuple(added)
 
 
-def _is_given(case: Case, name: str, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+def _is_given(case: Case, name: str) -> bool:
     if case.streams is None:
         return True
     return name.lower() in {stream.lower() for stream in case.streams}

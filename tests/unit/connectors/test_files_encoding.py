@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.connectors.files.encoding import csv_lines, json_lines
+from windrow.connectors.encoding import json_lines
+from windrow.connectors.files.csv_text import csv_lines
 from windrow.connectors.files.settings import CsvSettings, SourceSettings, format_of
 from windrow.errors import UsageError
 

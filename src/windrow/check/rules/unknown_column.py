@@ -64,7 +64,7 @@ def _judge_column(column: Column, scope: Scope, place: Place, block: Block) -> I
             choices = " or ".join(f"{binding.name}.{column.name}" for binding in bindings)
             yield Diagnostic("WR213", f'ambiguous column "{column.name}" in {place.clause}', column.span, f"write {choices}")
         case OutOfPlace(column=system):
-            yield _out_of_place(system, column, place, block)
+            yield _out_of_place(system, column, scope, place, block)
 
 
 def _missing_hint(column: Column, binding: Binding | None, scope: Scope, place: Place, block: Block) -> str:
@@ -80,9 +80,10 @@ def _reachable(scope: Scope) -> list[Binding]:
     return [*scope.bindings, *(_reachable(scope.outer) if scope.outer is not None else [])]
 
 
-def _out_of_place(system: SystemColumn, node: Node, place: Place, block: Block) -> Diagnostic:
+def _out_of_place(system: SystemColumn, node: Node, scope: Scope, place: Place, block: Block) -> Diagnostic:
     if block.select.window is not None and system.origin is not Origin.ROW:
-        message = f"{system.name} cannot stand in {place.clause} or in an aggregate: rows have no window yet"
+        where = "inside an aggregate" if scope.is_in_aggregate else f"in {place.clause}"
+        message = f"{system.name} cannot stand {where}: rows have no window yet"
         return Diagnostic("WR217", message, node.span, f"use it in SELECT or HAVING: HAVING {system.name} ...")
     if system.origin is Origin.WINDOW:
         return Diagnostic("WR217", f"{system.name} without a WINDOW", node.span, "add a window: WINDOW TUMBLING(10s)")
@@ -96,7 +97,7 @@ def _judge_bound_function(call: Call, scope: Scope, place: Place, block: Block) 
         return
     column = system_column(f"_window_{name.rsplit('_', 1)[1]}")
     if column is not None and isinstance(scope.resolve(Column(column.name)), OutOfPlace):
-        yield _out_of_place(column, call, place, block)
+        yield _out_of_place(column, call, scope, place, block)
 
 
 def _judge_field(field: Field, scope: Scope, place: Place) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from windrow.connectors.console.tables import Page, print_page
-from windrow.connectors.files.encoding import flat_frame, json_frame, json_lines
+from windrow.connectors.encoding import flat_frame, json_frame, json_lines
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import UsageError
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from windrow.connectors.files.encoding import in_micros, is_nested, json_spelling
+from windrow.connectors.encoding import in_micros, is_nested, json_spelling
 
 NULL = "NULL"
 _STYLES = {"late": "yellow", "early": "cyan", "retract": "red"}
@@ -129,7 +129,7 @@ def _print_lined(page: Page, console: Console, names: list[str], right: list[boo
 
 def _cap(widths: list[int], available: int) -> int:
     """The greatest width of a cell with which the table fits the terminal: long columns give way, short ones stay whole."""
-    gaps = 2 * len(widths)
+    gaps = 3 * len(widths) + 1
     return next((cap for cap in range(max(widths), 4, -1) if sum(min(width, cap) for width in widths) + gaps <= available), 4)
 
 

@@ -14,7 +14,8 @@ import io
 import os
 from typing import TYPE_CHECKING
 
-from windrow.connectors.files.encoding import SPARK_TIMES, csv_lines, flat_frame, in_micros, json_frame, json_lines, quoted
+from windrow.connectors.encoding import SPARK_TIMES, flat_frame, in_micros, json_frame, json_lines, quoted
+from windrow.connectors.files.csv_text import csv_lines
 from windrow.connectors.files.failures import open_failure, write_failure
 from windrow.connectors.files.manifest import MANIFESTS, BatchNames, Manifest, ManifestFile
 from windrow.connectors.files.places import Folder, open_folder

@@ -7,7 +7,7 @@ import difflib
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from windrow.connectors.files.encoding import SPARK_JSON, quoted
+from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.inputs import Inputs, find_inputs
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, RAW, SEQ, SourceRequest, SourceStream

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from pyspark.sql import functions as F
 
-from windrow.connectors.files.encoding import SPARK_JSON, SPARK_TIMES
+from windrow.connectors.encoding import SPARK_JSON, SPARK_TIMES
 from windrow.connectors.generator.fields import (
     Choice,
     Constant,
@@ -47,7 +47,7 @@ from windrow.model.types import (
 from windrow.model.window import DAY, MILLI, SECOND
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # A walk is a sum of waves: short ones small, long ones large, as in a random walk. Incommensurable, so that it does not repeat.
@@ -64,15 +64,23 @@ class RowMaker:
         self._columns = columns
         self._fields = fields
         self._index = index
-        self._types: dict[str, DataType] = {}
         self.event_micros = self._event_micros()
 
-    def raw(self) -> Column:
-        """The row as JSON text, or as something that is not JSON for the share of bad rows."""
+    def rows(self, indices: DataFrame) -> DataFrame:
+        """The indices and, as ``raw``, their rows as JSON text, or as something that is not JSON for the share of bad rows.
+
+        What is used more than once is a projection of its own: Spark would write it out again for every use, and a row of
+        a few walks and bad rows then took three times as long.
+        """
+        paths = {f"__path_{name}": self._path_hash(name, key) for name, key in self._keyed_walks()}
+        keyed = indices.select("index", *(hashed.alias(name) for name, hashed in paths.items()))
         named = [self.value(column.name, column.type).alias(column.name) for column in self._columns]
-        text = F.to_json(F.struct(*named), dict(SPARK_JSON))
+        written = keyed.select("index", F.to_json(F.struct(*named), dict(SPARK_JSON)).alias("raw"))
         if self._settings.bad_share == 0:
-            return text
+            return written
+        return written.select("index", self._some_broken(F.col("raw")).alias("raw"))
+
+    def _some_broken(self, text: Column) -> Column:
         # One half is cut in the middle, the other was never JSON.
         torn = F.substring(text, F.lit(1), F.call_function("div", F.length(text), F.lit(2)).cast("int"))
         broken = F.when(self._hash("bad kind") >= 0, torn).otherwise(F.concat(F.lit("not json: row "), self._index.cast("string")))
@@ -136,12 +144,23 @@ class RowMaker:
         return _rounded(F.lit(float(low)) + self._chance(path) * F.lit(float(spread)), spread, type_)
 
     def _walk(self, walk: Walk, path: str, type_: DataType) -> Column:
-        key = [] if walk.key is None else [self._key_value(walk.key)]
+        hashed = self._path_hash(path, None) if walk.key is None else F.col(f"`__path_{path.lower()}`")
         waves = F.lit(0.0)
         for number, (period, swing) in enumerate(zip(_PERIODS, _SWINGS, strict=True)):
-            phase = _unit(F.xxhash64(F.lit(self._settings.seed), F.lit(f"{path.lower()} wave {number}"), *key))
+            # Twelve bits of the hash for each wave.
+            phase = F.pmod(F.shiftrightunsigned(hashed, 12 * number), F.lit(4096)) / F.lit(4096.0)
             waves = waves + F.lit(swing) * F.sin(F.lit(2 * math.pi) * (self._index / F.lit(period) + phase))
         return _rounded(F.lit(float(walk.start)) + F.lit(float(walk.step) / _STEP) * waves, walk.step, type_)
+
+    def _keyed_walks(self) -> list[tuple[str, str]]:
+        """Columns that walk by another one, with that other one."""
+        walks = [(name, field.distribution) for name, field in self._fields.items() if isinstance(field.distribution, Walk)]
+        return [(name, walk.key) for name, walk in walks if walk.key is not None]
+
+    def _path_hash(self, path: str, key: str | None) -> Column:
+        """Which path a walk takes: one for the column, or one for each value of its key."""
+        values = [] if key is None else [self._key_value(key)]
+        return F.xxhash64(F.lit(self._settings.seed), F.lit(f"{path.lower()} path"), *values)
 
     def _key_value(self, name: str) -> Column:
         column = next(column for column in self._columns if column.name.lower() == name.lower().split(".")[0])

@@ -30,10 +30,10 @@ def _frame(spark: SparkSession, request: SourceRequest, settings: Settings) -> D
     from windrow.connectors.generator.expressions import RowMaker
 
     index = F.col("index")
-    rows = RowMaker(settings, request.columns, fields_for(request.columns, request.options), index)
+    maker = RowMaker(settings, request.columns, fields_for(request.columns, request.options), index)
     partitions = F.lit(settings.partitions)
-    return _indices(spark, settings).select(
-        rows.raw().alias(RAW),
+    return maker.rows(_indices(spark, settings)).select(
+        F.col("raw").alias(RAW),
         F.lit(None).cast("timestamp").alias("_timestamp"),
         F.pmod(index, partitions).cast("int").alias("_partition"),
         F.call_function("div", index, partitions).alias("_offset"),

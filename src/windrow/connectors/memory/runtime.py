@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.connectors.runtime import Output, SinkRequest, SourceStream
+from windrow.connectors.runtime import Output, SinkRequest, SourceRequest, SourceStream
+from windrow.errors import UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +61,22 @@ def table_stream(spark: SparkSession, table: pa.Table, partitions: int) -> Sourc
     """A batch as a source's frame; one partition, so that nothing needs an exchange."""
     frame = spark.createDataFrame(table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
     return SourceStream(frame, partitions, "json")
+
+
+# Folders that stand behind memory sources while a streaming query reads them: one Parquet file a micro-batch.
+FOLDERS: dict[str, Path] = {}
+
+
+def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
+    folder = FOLDERS.get(request.name)
+    if folder is None:
+        raise UsageError(
+            "WR550", f"the stream {request.name} is a memory source, and nobody handed it any rows",
+            "memory sources are for cases (windrow test); use the connector 'files' or 'generator' to run",
+        )
+    schema = spark.createDataFrame(SCHEMA.empty_table()).schema  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+    frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    return SourceStream(frame, int(request.options.get("partitions", "1")), "json")
 
 
 class MemorySink:

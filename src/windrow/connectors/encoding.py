@@ -1,4 +1,4 @@
-"""How a value is spelled in JSON and CSV: once for Arrow tables in the driver, once for Spark, with the same values.
+"""How a value is spelled as text: once for Arrow tables in the driver, once for Spark, with the same values.
 
 Timestamps are ISO 8601 in UTC with six digits and ``Z`` (without ``Z`` where the type has no zone), decimals are exact
 numbers, binary is base64, maps are objects, NULL is written out. What JSON has no number for is the string ``NaN``,
@@ -20,8 +20,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from windrow.connectors.files.settings import CsvSettings
-
 Spell = Callable[[Any], str]
 
 # For Spark's JSON and CSV writers; the literal Z is right because the zone is fixed beside it.
@@ -32,7 +30,7 @@ SPARK_TIMES = {
     "dateFormat": "yyyy-MM-dd",
 }
 SPARK_JSON = {**SPARK_TIMES, "ignoreNullFields": "false"}
-_ROWS_AT_ONCE = 20_000
+ROWS_AT_ONCE = 20_000
 
 
 def json_lines(table: pa.Table, columns: tuple[str, ...]) -> Iterator[str]:
@@ -43,28 +41,13 @@ def json_lines(table: pa.Table, columns: tuple[str, ...]) -> Iterator[str]:
     """
     table = in_micros(table.select(list(columns)))
     spells = [(json.dumps(field.name, ensure_ascii=False), json_spelling(field.type)) for field in table.schema]
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
         cells = [
             [f"{name}:null" if value is None else f"{name}:{spell(value)}" for value in column.to_pylist()]
             for (name, spell), column in zip(spells, batch.columns, strict=True)
         ]
         for row in zip(*cells, strict=True):
             yield "{" + ",".join(row) + "}"
-
-
-def csv_lines(table: pa.Table, columns: tuple[str, ...], csv: CsvSettings) -> Iterator[str]:
-    """The header, if wanted, then one line a row; nested values are JSON in their cell."""
-    table = in_micros(table.select(list(columns)))
-    if csv.header:
-        yield csv.delimiter.join(_csv_cell(name, csv) for name in columns)
-    spells = [_csv_spelling(field.type) for field in table.schema]
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        cells = [
-            [csv.null if value is None else _csv_cell(spell(value), csv) for value in column.to_pylist()]
-            for spell, column in zip(spells, batch.columns, strict=True)
-        ]
-        for row in zip(*cells, strict=True):
-            yield csv.delimiter.join(row)
 
 
 def in_micros(table: pa.Table) -> pa.Table:
@@ -113,25 +96,6 @@ def plain_spelling(type_: pa.DataType) -> Spell:
 
 def is_nested(type_: pa.DataType) -> bool:
     return bool(pa.types.is_nested(type_))
-
-
-def _csv_spelling(type_: pa.DataType) -> Spell:
-    if is_nested(type_):
-        return json_spelling(type_)
-    if pa.types.is_floating(type_):
-        spell = json_spelling(type_)
-        return lambda value: spell(value).strip('"')
-    if pa.types.is_boolean(type_) or pa.types.is_decimal(type_):
-        return json_spelling(type_)
-    return plain_spelling(type_)
-
-
-def _csv_cell(text: str, csv: CsvSettings) -> str:
-    # An empty text is quoted, because an empty cell means NULL; so is a text that looks like NULL.
-    special = (csv.delimiter, csv.quote, "\n", "\r")
-    if text == "" or text == csv.null or text != text.strip() or any(mark in text for mark in special):
-        return csv.quote + text.replace(csv.quote, csv.quote * 2) + csv.quote
-    return text
 
 
 def _spell_instant(value: datetime) -> str:

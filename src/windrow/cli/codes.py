@@ -1,0 +1,39 @@
+"""The codes of the command line, each declared once."""
+
+from __future__ import annotations
+
+NO_FILE = "WR610"
+IS_FOLDER = "WR611"
+NOT_TEXT = "WR612"
+UNREADABLE = "WR613"
+EMPTY_FILE = "WR614"
+BAD_SETTING = "WR615"
+UNKNOWN_SETTING = "WR616"
+LOSES_COMMENTS = "WR617"
+BAD_VALUE = "WR618"
+CONFLICT = "WR619"
+NOTHING_TO_RUN = "WR620"
+NO_STATE = "WR621"
+NO_CASE = "WR622"
+UNWRITABLE = "WR623"
+NO_SPARK = "WR624"
+UNEXPECTED = "WR999"
+
+CODES: dict[str, str] = {
+    NO_FILE: "there is no such file",
+    IS_FOLDER: "a folder where a file is needed",
+    NOT_TEXT: "a file that is not UTF-8 text",
+    UNREADABLE: "a file that may not or cannot be read",
+    EMPTY_FILE: "an empty file",
+    BAD_SETTING: "--set with something that is not key=value, or a value that makes no sense",
+    UNKNOWN_SETTING: "--set with an unknown key",
+    LOSES_COMMENTS: "fmt --write would lose comments",
+    BAD_VALUE: "an option of the command line has a value that makes no sense",
+    CONFLICT: "options of the command line that exclude each other",
+    NOTHING_TO_RUN: "the file only defines sources",
+    NO_STATE: "there is no state folder of a job",
+    NO_CASE: "no case to run",
+    UNWRITABLE: "a report cannot be written",
+    NO_SPARK: "Spark does not start",
+    UNEXPECTED: "a fault of Windrow itself",
+}

@@ -1,0 +1,168 @@
+"""``windrow test``: runs case files and says what failed."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from windrow.cli import codes
+from windrow.cli.app import FAILED, describe_unexpected
+
+if TYPE_CHECKING:
+    from windrow.testing import Case, Verdict
+
+
+class Cut(str, Enum):
+    per_row = "per_row"
+    single = "single"
+    marked = "marked"
+
+
+def run_cases(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Case files: .jsonl with one case a line, or .json.", show_default=False)],
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="XML", help="Write a JUnit report.", show_default=False)] = None,
+    streaming: Annotated[bool, typer.Option("--streaming", help="Run through Structured Streaming with a checkpoint; slower.")] = False,
+    only: Annotated[str | None, typer.Option("--filter", metavar="TEXT", help="Only cases with this in their name.", show_default=False)] = None,
+    batches: Annotated[Cut | None, typer.Option("--batches", help="Cut rows into batches so, whatever the case says.", show_default=False)] = None,
+    restarts: Annotated[bool, typer.Option("--restarts", help="Stop and resume after every batch.")] = False,
+    master: Annotated[str | None, typer.Option("--master", help="Spark master; local[*] if not given.", show_default=False)] = None,
+) -> None:
+    """Run case files: a query, its input rows, and what must come out. The last line is "N passed, N failed"."""
+    cases = _load(files, only)
+    bench = Bench(streaming, restarts, None if batches is None else batches.value, master)
+    verdicts: list[Verdict] = []
+    try:
+        with _progress(len(cases)) as progress:
+            for case in cases:
+                progress.show(case.name)
+                verdict = bench.run(case)
+                verdicts.append(verdict)
+                if not verdict.passed:
+                    progress.say(failure_line(verdict))
+                progress.advance()
+    finally:
+        bench.close()
+    if junit is not None:
+        from windrow.testing.junit import write_junit
+
+        write_junit(verdicts, junit)
+    for line in summary(verdicts):
+        print(line)
+    if not all(verdict.passed for verdict in verdicts):
+        raise typer.Exit(FAILED)
+
+
+def _load(files: list[Path], only: str | None) -> list[Case]:
+    from windrow.errors import UsageError
+    from windrow.testing import load_cases
+
+    cases = [case for file in files for case in load_cases(file)]
+    chosen = [case for case in cases if only is None or only.lower() in case.name.lower()]
+    if not chosen:
+        what = "the files hold no case" if not cases else f"no name of {len(cases)} cases has {only!r} in it"
+        raise UsageError(codes.NO_CASE, what, "one JSON object a line, with name, sql, input and expected" if not cases else "try a shorter --filter")
+    return chosen
+
+
+class _NeedsSpark(BaseException):
+    """Said by the stand-in for a session. No error: nothing on the way may take it for one."""
+
+
+class _NoSession:
+    """Stands in for a session until a case really uses one. Cases that fail in the checks never do."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise _NeedsSpark(name)
+
+
+class Bench:
+    """Runs cases, starting Spark when the first one needs it."""
+
+    def __init__(self, streaming: bool, restarts: bool, batches: str | None, master: str | None) -> None:
+        self._ways: dict[str, Any] = {"streaming": streaming, "restart_every_batch": restarts, "batches": batches}
+        self._master = master
+        self._session: Any = _NoSession()
+
+    def run(self, case: Case) -> Verdict:
+        from windrow.testing import CaseRunner, Verdict
+
+        try:
+            return CaseRunner(self._session, **self._ways).run(case)
+        except _NeedsSpark:
+            self._start()
+            return self.run(case)
+        except Exception as error:
+            return Verdict(case, False, describe_unexpected(error), codes.UNEXPECTED)
+
+    def _start(self) -> None:
+        from windrow.cli.spark_start import start_spark
+        from windrow.settings import load_settings
+
+        self._session = start_spark(self._master or load_settings().default_master)
+
+    def close(self) -> None:
+        if not isinstance(self._session, _NoSession):
+            self._session.stop()
+
+
+def failure_line(verdict: Verdict) -> str:
+    first = next((line.strip() for line in verdict.message.splitlines() if line.strip()), "failed")
+    # An error that was expected to say something else is on the lines below the first.
+    rest = next((line.strip() for line in verdict.message.splitlines()[1:] if line.strip()), "") if first.endswith(":") else ""
+    return f"FAIL {verdict.case.file} {verdict.case.name}: {first}{' ' if rest else ''}{rest}"
+
+
+def summary(verdicts: list[Verdict]) -> list[str]:
+    """What failed, grouped; the last line is always the count."""
+    failed = [verdict for verdict in verdicts if not verdict.passed]
+    unsupported = [verdict for verdict in failed if verdict.is_unsupported]
+    lines: list[str] = []
+    if unsupported:
+        gaps = Counter(_gap(verdict) for verdict in unsupported)
+        shown = ", ".join(f"{what} {count}" for what, count in gaps.most_common())
+        lines.append(f"{len(unsupported)} of {len(failed)} failures are not supported yet (WR290): {shown}")
+    seconds = sum(verdict.seconds for verdict in verdicts)
+    lines.append(f"{len(verdicts)} cases in {seconds:.1f} s, {seconds / max(1, len(verdicts)):.2f} s each")
+    return [*lines, f"{len(verdicts) - len(failed)} passed, {len(failed)} failed"]
+
+
+def _gap(verdict: Verdict) -> str:
+    """The feature that is missing: ``joins`` of "[WR290] joins are not supported yet"."""
+    line = next((line for line in verdict.message.splitlines() if "[WR290]" in line), "")
+    what = line.partition("] ")[2].removesuffix(" not supported yet")
+    return what.removesuffix(" are").removesuffix(" is") or "other"
+
+
+class _Progress(Protocol):
+    def show(self, name: str) -> None: ...
+    def say(self, line: str) -> None: ...
+    def advance(self) -> None: ...
+
+
+class _Silent:
+    """Where nobody watches, only failures are worth a line."""
+
+    def show(self, name: str) -> None: ...
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+
+    def advance(self) -> None: ...
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[_Progress]:
+    if not sys.stdout.isatty():
+        yield _Silent()
+        return
+    from windrow.cli.progress import Bar
+
+    with Bar(total) as bar:
+        yield bar

@@ -1,0 +1,69 @@
+"""Keeps a job's status up to date between batches, and lets a stop wait for the batch that is under way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from windrow.model.fate import Fate
+from windrow.observe.status import STARTING, JobStatus
+from windrow.plan.stages import Aggregate
+from windrow.spark.program import BatchProgram, BatchResult
+from windrow.windowing.columns import FOREVER
+
+if TYPE_CHECKING:
+    from windrow.observe.ledger import Ledger
+
+
+class Progress:
+    def __init__(self, job: str) -> None:
+        self._status = JobStatus(job, STARTING)
+        self._lock = threading.Lock()
+        self.state = STARTING
+        self.error: str | None = None
+
+    def update(self, program: BatchProgram, result: BatchResult | None, seconds: float) -> None:
+        ledger = program.state.ledger
+        rows = result.ledger.rows_in if result is not None else 0
+        watermark = _least_watermark(program)
+        now = max((clock.now or 0 for clock in program.state.clocks.values()), default=0)
+        status = JobStatus(
+            job=program.job.name,
+            state=self.state,
+            batch_id=program.state.batch_id,
+            rows_in=ledger.rows_in,
+            rows_per_second=rows / seconds if seconds else 0.0,
+            watermark=watermark,
+            lag_seconds=None if watermark is None else max(0.0, (now - watermark) / 1e6),
+            open_windows=sum(program.state.open_windows(program.steps).values()),
+            state_bytes=program.state.bytes_held,
+            late=_late(ledger),
+            dead_letters=sum(ledger.dead_letters.values()),
+            emitted=sum(account.emitted for account in ledger.statements.values()),
+            batch_seconds=seconds,
+            ledger=ledger,
+        )
+        with self._lock:
+            self._status = status
+
+    def status(self) -> JobStatus:
+        with self._lock:
+            current = self._status
+        fields = {name: getattr(current, name) for name in current.__dataclass_fields__}
+        return JobStatus(**{**fields, "state": self.state, "error": self.error})
+
+    def finish_batch(self, stop: Callable[[], object]) -> None:
+        """Spark's stop interrupts the batch under way; as it was not committed, it simply runs again next time."""
+        stop()
+
+
+def _least_watermark(program: BatchProgram) -> int | None:
+    marks = [program.watermark_of(stage, program.state.clocks) for stage in program.job.stages if isinstance(stage, Aggregate)]
+    known = [mark for mark in marks if mark is not None and mark < FOREVER]
+    return min(known) if known else None
+
+
+def _late(ledger: Ledger) -> int:
+    code = Fate.LATE.code
+    return sum(a.dead[code] + a.dropped[code] + a.late_corrected + a.late_included for a in ledger.statements.values())

@@ -1,0 +1,301 @@
+"""One streaming query a job, from start to stop."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from windrow.compiling import Compiled
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest, SourceStream
+from windrow.errors import JobError, UsageError, WindrowError
+from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.lease import Lease
+from windrow.jobs.options import RunOptions
+from windrow.jobs.progress import Progress
+from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
+from windrow.plan.stages import Job, Read
+from windrow.spark.dead_letters import to_table
+from windrow.spark.folders import Folder, open_folder
+from windrow.spark.mixing import mix_sources, pick_source
+from windrow.spark.program import BatchInput, BatchProgram, BatchResult
+from windrow.spark.reading import read_rows
+from windrow.spark.session import adopt_session, make_session
+from windrow.spark.state_store import StateStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+STATE_FORMAT = 1
+
+
+def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = None) -> Jobs:
+    """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched."""
+    if not compiled.plan.jobs:
+        raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
+    is_own = spark is None
+    session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
+    running: list[RunningJob] = []
+    try:
+        for job in compiled.plan.jobs:
+            running.append(RunningJob(session, job, options))
+        for one in running:
+            one.start()
+    except BaseException:
+        for one in running:
+            one.stop()
+        if is_own:
+            session.stop()
+        raise
+    return Jobs(running, session if is_own else None)
+
+
+class Jobs:
+    """The running jobs of one file."""
+
+    def __init__(self, jobs: list[RunningJob], own_session: SparkSession | None) -> None:
+        self._jobs = jobs
+        self._own_session = own_session
+
+    def status(self) -> list[JobStatus]:
+        return [job.status() for job in self._jobs]
+
+    @property
+    def is_active(self) -> bool:
+        return any(job.is_active for job in self._jobs)
+
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait until all jobs have ended. True when they have; raises what a job failed with."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for job in self._jobs:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not job.await_end(left):
+                return False
+        self._close()
+        return True
+
+    def stop(self) -> None:
+        """Let each job finish the batch it is in, then stop it."""
+        for job in self._jobs:
+            job.stop()
+        self._close()
+
+    def _close(self) -> None:
+        if self._own_session is not None and not self.is_active:
+            self._own_session.stop()
+            self._own_session = None
+
+    def state_folder(self, job: str) -> str:
+        return next(one.folder.path for one in self._jobs if one.job.name == job)
+
+
+class RunningJob:
+    def __init__(self, spark: SparkSession, job: Job, options: RunOptions) -> None:
+        self.job = job
+        self.folder: Folder = open_folder(spark, f"{options.state}/{folder_name(job.name)}")
+        self._spark = spark
+        self._options = options
+        self._checkpoint = Checkpoint(spark, self.folder)
+        self._dead_letters = self.folder.child("dead_letters")
+        self._store = StateStore(
+            self.folder.child("state"), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
+        )
+        self._progress = Progress(job.name)
+        self._sinks: dict[str, Sink] = {}
+        self._query: StreamingQuery | None = None
+        self._failure: WindrowError | None = None
+        self._is_stopping = threading.Event()
+        self._finished = threading.Event()
+        self._lease = Lease(self.folder, job.name)
+        try:
+            _claim(self.folder, job)
+        except WindrowError:
+            self._lease.release()
+            raise
+
+    def start(self) -> None:
+        streams = {read.name: self._open_source(read) for read in self.job.reads}
+        partitions = {name: self._partition_ids(name, stream.partitions) for name, stream in streams.items()}
+        self._program = BatchProgram(self._spark, self.job, partitions)
+        committed = self._checkpoint.last_committed()
+        self._store.forget_after(committed)
+        self._program.state = self._store.load(committed, self._program.steps)
+        self._is_ended = self._store.has_end(committed + 1)
+        if self._is_ended:
+            self._program.state = self._store.load(committed + 1, self._program.steps)
+        for write in self.job.writes:
+            sink = _runtime(write.connector).open_sink(self._spark, SinkRequest(write.input, dict(write.options)))
+            sink.open()
+            self._sinks[write.input] = sink
+        self._progress.update(self._program, None, 0.0)
+        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()") for read in self.job.reads}
+        ticking = self.job.needs_ticks and self._options.mode == "continuous"
+        mixed = mix_sources(self._spark, frames, with_ticks=ticking)
+        writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
+        if self._options.mode == "continuous":
+            writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
+        else:
+            writer = writer.trigger(availableNow=True)
+        self._progress.state = RUNNING
+        self._query = writer.start()
+        threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
+
+    def _open_source(self, read: Read) -> SourceStream:
+        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
+        stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
+        return stream
+
+    def _partition_ids(self, name: str, count: int | None) -> tuple[int, ...] | None:
+        return None if count is None else tuple(range(count))
+
+    def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
+        """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
+        try:
+            self._take(frame, batch_id)
+        except WindrowError as error:
+            self._failure = error
+            raise
+        except Exception as error:
+            self._failure = _as_job_error(error, self.job.name)
+            raise
+
+    def _take(self, frame: DataFrame, batch_id: int) -> None:
+        if self._is_ended:
+            raise JobError(
+                "WR820",
+                f"the input of job {self.job.name} had been declared ended, its windows are closed, and now there are new rows",
+                "run with a new --state folder to take them in; nothing of them was read",
+            )
+        started = time.monotonic()
+        frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
+        result = self._program.run(self._batch_input(batch_id, frames))
+        self._commit(result)
+        self._progress.update(self._program, result, time.monotonic() - started)
+
+    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
+        return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id))
+
+    @property
+    def _is_mixed(self) -> bool:
+        return len(self.job.reads) > 1 or (self.job.needs_ticks and self._options.mode == "continuous")
+
+    def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
+        """Everything a batch gave becomes durable, state last; each write can be repeated without effect."""
+        for name, sink in self._sinks.items():
+            flow = result.outputs.get(name)
+            if flow is not None:
+                has_table = flow.table is not None
+                sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
+        if result.dead_letters:
+            buffer = BytesIO()
+            pq.write_table(to_table(result.dead_letters), buffer)
+            self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
+        assert result.change is not None
+        self._store.save(result.change, is_end=is_end)
+        self._program.commit(result)
+        if not is_end:
+            self._store.settle(self._program.state)
+
+    def _watch(self) -> None:
+        """Wait for the query in the background, then do what comes after it."""
+        assert self._query is not None
+        try:
+            self._query.awaitTermination()
+            if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
+                self._end()
+            self._progress.state = STOPPED if self._is_stopping.is_set() else ENDED
+        except WindrowError as error:
+            self._fail(error)
+        except Exception as error:
+            if self._failure is None and self._is_stopping.is_set():
+                self._progress.state = STOPPED
+            else:
+                self._fail(self._failure or _as_job_error(error, self.job.name))
+        finally:
+            for sink in self._sinks.values():
+                sink.close()
+            self._lease.release()
+            self._finished.set()
+
+    def _fail(self, error: WindrowError) -> None:
+        self._failure = error
+        self._progress.state = FAILED
+        self._progress.error = str(error)
+
+    def _end(self) -> None:
+        """The input is over: close every window, as a batch of its own."""
+        batch_id = self._program.state.batch_id + 1
+        now = max((clock.now or 0 for clock in self._program.state.clocks.values()), default=0)
+        started = time.monotonic()
+        result = self._program.run(BatchInput(batch_id, {}, now, is_end=True))
+        self._commit(result, is_end=True)
+        self._progress.update(self._program, result, time.monotonic() - started)
+
+    def status(self) -> JobStatus:
+        return self._progress.status()
+
+    @property
+    def is_active(self) -> bool:
+        return self._query is not None and not self._finished.is_set()
+
+    def await_end(self, timeout: float | None) -> bool:
+        if not self._finished.wait(timeout):
+            return False
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    def stop(self) -> None:
+        if self._query is None:
+            self._lease.release()
+            return
+        self._is_stopping.set()
+        self._progress.finish_batch(lambda: self._query.stop() if self._query is not None else None)
+        self._finished.wait(60)
+
+
+def folder_name(job: str) -> str:
+    """A job's name as a folder: readable, and never two jobs in one."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", job)[:60]
+    return plain if plain == job else f"{plain}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
+
+
+def _claim(folder: Folder, job: Job) -> None:
+    """State belongs to the statements that made it: another query must not read it as its own."""
+    fingerprint = hashlib.sha256(repr(job.stages).encode()).hexdigest()
+    name = "job.json"
+    if name in folder.names():
+        known = json.loads(folder.read(name))
+        if known.get("format") != STATE_FORMAT:
+            raise UsageError("WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder")
+        if known["fingerprint"] != fingerprint:
+            raise UsageError(
+                "WR804",
+                f"the state in {folder.path} belongs to other statements than those of job {job.name}: the file has changed since",
+                "start with a new --state folder, or undo the change",
+            )
+        return
+    folder.write(name, json.dumps({"format": STATE_FORMAT, "job": job.name, "fingerprint": fingerprint}).encode())
+
+
+def _runtime(connector: str) -> Any:
+    return import_module(CONNECTORS[connector].runtime)
+
+
+def _as_job_error(error: Exception, job: str) -> JobError:
+    """Spark's own failures, without the stack of a hundred lines."""
+    describe: Callable[[], str] | None = getattr(error, "getCondition", None)
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    code = f" ({describe()})" if describe is not None and describe() else ""
+    return JobError("WR850", f"job {job} stopped: {first}{code}", "set WINDROW_DEBUG=1 to see the whole trace")

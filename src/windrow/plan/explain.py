@@ -1,0 +1,64 @@
+"""EXPLAIN: a plan as a tree for people, as JSON for programs, as a Mermaid flowchart for pages. Reads the stages that are executed."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, assert_never
+
+from windrow.plan.explain_facts import facts_of
+from windrow.plan.explain_json import plan_to_json
+from windrow.plan.explain_mermaid import plan_to_mermaid
+from windrow.plan.stages import Job, Plan, Stage
+
+Format = Literal["text", "json", "mermaid"]
+
+
+def explain(plan: Plan, form: Format = "text") -> str:
+    """The plan in one of its shapes, without a newline at the end."""
+    match form:
+        case "text":
+            return plan_to_text(plan)
+        case "json":
+            return json.dumps(plan_to_json(plan), indent=2, ensure_ascii=False)
+        case "mermaid":
+            return plan_to_mermaid(plan)
+        case _:
+            assert_never(form)
+
+
+def plan_to_text(plan: Plan) -> str:
+    """Rows flow from the root of each tree to its leaves; what a stage does is listed under it."""
+    notes = [f"-- @{key}: {value}".rstrip() for key, value in plan.annotations]
+    jobs = ["\n".join(_job_lines(job)) for job in plan.jobs]
+    if not jobs:
+        jobs = ["no job: the file only defines sources"]
+    return "\n\n".join(["\n".join(notes), *jobs] if notes else jobs)
+
+
+def _job_lines(job: Job) -> list[str]:
+    lines = [f"job {job.name}", f"   why: {job.reason}"]
+    if job.needs_ticks:
+        lines.append("   also runs without new rows, because time must go on")
+    roots = [stage for stage in job.stages if not stage.inputs]
+    for i, root in enumerate(roots):
+        lines += _tree(root, job, "", is_last=i == len(roots) - 1)
+    return lines
+
+
+def _tree(stage: Stage, job: Job, indent: str, *, is_last: bool) -> list[str]:
+    facts = facts_of(stage, job)
+    below = _below(stage, job)
+    inner = indent + ("   " if is_last else "│  ")
+    margin = inner + ("│  " if below else "   ")
+    width = max((len(label) for label, _ in facts.lines), default=0)
+    lines = [f"{indent}{'└─' if is_last else '├─'} {facts.kind} {facts.title}"]
+    lines += [f"{margin}{label.ljust(width)}  {text}" for label, text in facts.lines]
+    for i, child in enumerate(below):
+        lines += _tree(child, job, inner, is_last=i == len(below) - 1)
+    return lines
+
+
+def _below(stage: Stage, job: Job) -> list[Stage]:
+    """The stages that read this one. A stage with several inputs is drawn once, below the last of them."""
+    order = [each.name for each in job.stages]
+    return [each for each in job.stages if each.inputs and max(each.inputs, key=order.index) == stage.name]

@@ -1,0 +1,271 @@
+"""What there is to say about a stage, in the words of a newcomer: a title and labelled facts, made from the stage itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import OptionSpec
+from windrow.model.expr import Expr, Node, Slot, SortKey, transform
+from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
+from windrow.plan.stages import Aggregate, Derive, Item, Job, LateRows, Merge, Read, Stage, Write
+from windrow.sql import render_expr
+from windrow.sql.durations import show_duration
+from windrow.sql.render import render_sort_key
+
+HIDDEN = "***"
+# What becomes of a row, by the word of the option that decides it.
+_ENDS = {"dead_letter": "a dead letter", "drop": "dropped and counted", "fail": "the job stops", "arrival": "stamped with its arrival time"}
+
+_TOLD_ELSEWHERE = {"event.time.field", "event.time.format", "bad.rows", "bad.fields"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``kind`` is the stage's verb, ``title`` what it acts on; ``lines`` are (label, text) in reading order."""
+
+    kind: str
+    title: str
+    lines: tuple[tuple[str, str], ...]
+
+
+def facts_of(stage: Stage, job: Job) -> Facts:
+    match stage:
+        case Read():
+            return Facts("read", stage.name, tuple(_read(stage)))
+        case Derive():
+            return Facts("derive", stage.name, tuple(_derive(stage)))
+        case Aggregate():
+            return Facts("aggregate", stage.name, tuple(_aggregate(stage, job)))
+        case LateRows(name=name, of=of, reason=reason):
+            return Facts("late rows", name, (("rows", f"those that came too late for every window of {of}"), ("why", reason)))
+        case Merge(name=name, parts=parts, reason=reason):
+            return Facts("merge", name, (("parts", ", ".join(parts)), ("why", reason)))
+        case Write(input=name, connector=connector, reason=reason):
+            lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
+            return Facts("write", f"{name} to {connector}", tuple(lines))
+        case _:
+            assert_never(stage)
+
+
+def shown_options(stage: Read | Write) -> dict[str, str]:
+    """The connector's options as they may be printed: secrets are not."""
+    spec = CONNECTORS[stage.connector]
+    known = spec.source if isinstance(stage, Read) else spec.sink
+    return {key: HIDDEN if _is_secret(key, known or ()) else value for key, value in stage.options}
+
+
+def _spec(key: str, specs: tuple[OptionSpec, ...]) -> OptionSpec | None:
+    wanted = key.lower()
+    prefixed = (spec for spec in specs if spec.key.endswith(".*") and wanted.startswith(spec.key[:-1].lower()))
+    return next((spec for spec in specs if spec.key.lower() == wanted), None) or next(prefixed, None)
+
+
+def _is_secret(key: str, specs: tuple[OptionSpec, ...]) -> bool:
+    spec = _spec(key, specs)
+    return spec is not None and spec.is_secret
+
+
+def with_slots_filled(stage: Aggregate, expr: Expr) -> Expr:
+    """An expression over finished groups as the user wrote it: keys and aggregate calls instead of the planner's columns."""
+    meaning: Mapping[str, Node] = {**dict(stage.keys), **{item.slot: item.call for item in stage.aggregates}}
+    return transform(expr, lambda node: meaning.get(node.name) if isinstance(node, Slot) else None)
+
+
+def show_item(item: Item, expr: Expr | None) -> str:
+    if expr is None:
+        return "*"
+    text = render_expr(expr)
+    return text if text.lower() == item.name.lower() else f"{text} AS {item.name}"
+
+
+def show_window(window: Tumbling | Sliding | Session | Rows) -> str:
+    """
+    >>> show_window(Tumbling(60_000_000))
+    'tumbling: 1m long, one after another, aligned to the epoch in UTC'
+    """
+    match window:
+        case Tumbling(size=size, offset=offset):
+            return f"tumbling: {show_duration(size)} long, one after another, {_aligned(offset)}"
+        case Sliding(size=size, advance=advance, offset=offset):
+            return f"sliding: {show_duration(size)} long, a new one every {show_duration(advance)}, {_aligned(offset)}"
+        case Session(gap=gap, max_length=limit):
+            cut = "" if limit is None else f", {show_duration(limit)} long at most"
+            return f"session: rows of a group at most {show_duration(gap)} apart{cut}"
+        case Rows(count=count):
+            return f"rows: every {count} rows of a group, in arrival order"
+        case _:
+            assert_never(window)
+
+
+def _aligned(offset: int) -> str:
+    return "aligned to the epoch in UTC" + (f" plus {show_duration(offset)}" if offset else "")
+
+
+def _connector(name: str) -> str:
+    return f"{name} ({CONNECTORS[name].summary})"
+
+
+def _options(stage: Read | Write) -> Iterator[tuple[str, str]]:
+    """Options that differ from their defaults and that no other line tells."""
+    spec = CONNECTORS[stage.connector]
+    known = (spec.source if isinstance(stage, Read) else spec.sink) or ()
+    defaults = {option.key: option.default for option in known}
+    told = {key: value for key, value in shown_options(stage).items() if value != defaults.get(key) and key not in _TOLD_ELSEWHERE}
+    if told:
+        yield "options", ", ".join(f"{key} = {value}" for key, value in told.items())
+
+
+def _read(stage: Read) -> Iterator[tuple[str, str]]:
+    yield "connector", _connector(stage.connector)
+    if stage.columns:
+        yield "columns", ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in stage.columns)
+    yield from _options(stage)
+    yield "event time", _event_time(stage)
+    yield "future", f"more than {show_duration(stage.time.max_future)} ahead of the arrival: a dead letter, and the watermark does not move"
+    yield "watermark", _watermark(stage)
+    bad_field = "NULL where the column allows it" if stage.bad_fields == "null" else _ENDS[stage.bad_fields]
+    yield "bad rows", f"{_ENDS[stage.bad_rows]}; a bad field alone: {bad_field}"
+    if stage.time_zone != "UTC":
+        yield "time zone", stage.time_zone
+
+
+def _event_time(stage: Read) -> str:
+    time = stage.time
+    if time.column is None:
+        return "the time of the record, else of its arrival (no event.time.field is given)"
+    how = time.format or "format found by itself"
+    return f"column {time.column} ({how}); missing or unreadable: {_ENDS[time.on_missing]}"
+
+
+def _watermark(stage: Read) -> str:
+    clock = stage.clock
+    text = f"{show_duration(clock.delay)} behind the greatest event time of each partition, the least of them counts"
+    if clock.idle_timeout is not None:
+        text += f"; a partition silent for {show_duration(clock.idle_timeout)} does not hold it back"
+    if clock.late_rows != "process":
+        text += f"; rows behind it: {'a warning' if clock.late_rows == 'warn' else 'dropped and counted'}"
+    return text
+
+
+def _derive(stage: Derive) -> Iterator[tuple[str, str]]:
+    yield from _where(stage.where)
+    yield "columns", ", ".join(show_item(item, item.expr) for item in stage.items)
+    yield from _closing(stage, stage.key, stage.order_by)
+    yield "why", stage.reason
+
+
+def _where(where: Expr | None) -> Iterator[tuple[str, str]]:
+    if where is not None:
+        yield "filter", render_expr(where)
+
+
+def _closing(stage: Derive | Aggregate, key: Expr | None, order_by: tuple[SortKey, ...]) -> Iterator[tuple[str, str]]:
+    if key is not None:
+        yield "key", render_expr(key)
+    if order_by:
+        yield "order", ", ".join(render_sort_key(each) for each in order_by)
+    if stage.limit is not None:
+        yield "limit", f"{stage.limit} rows over the life of the stream"
+    if stage.is_strict:
+        yield "errors", "a division by zero or an impossible cast stops the job"
+
+
+def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
+    yield from _where(stage.where)
+    yield "group by", ", ".join(render_expr(key) for _, key in stage.keys) or "nothing: one group over the whole stream"
+    yield "aggregates", ", ".join(dict.fromkeys(render_expr(item.call) for item in stage.aggregates)) or "none"
+    if stage.window is not None:
+        yield "window", show_window(stage.window)
+        yield "event time", _window_time(stage, job)
+        yield "watermark", _window_watermark(stage, job)
+    yield "fed with", f"{stage.feed.value}, because {stage.reason}"
+    yield "emits", "; ".join(emissions(stage))
+    if stage.window is not None:
+        yield "late rows", _late(stage)
+    yield "remembers", _memory(stage)
+    if stage.having is not None:
+        yield "having", render_expr(with_slots_filled(stage, stage.having))
+    yield "columns", ", ".join(show_item(item, None if item.expr is None else with_slots_filled(stage, item.expr)) for item in stage.items)
+    order_by = tuple(transform(key, lambda node: with_slots_filled(stage, node) if isinstance(node, Slot) else None) for key in stage.order_by)
+    yield from _closing(stage, None if stage.key is None else with_slots_filled(stage, stage.key), order_by)
+
+
+def _window_time(stage: Aggregate, job: Job) -> str:
+    if stage.on_arrival:
+        return "the arrival of each row"
+    if stage.time is not None:
+        return f"{render_expr(stage.time)}, named by the window"
+    origin = _origin(stage, job)
+    if isinstance(origin, Aggregate) and origin.window is not None:
+        return f"the window end of {origin.name}"
+    if isinstance(origin, Read) and origin.time.column is not None:
+        return f"that of {origin.name}: column {origin.time.column}"
+    return f"that of {stage.input}"
+
+
+def _window_watermark(stage: Aggregate, job: Job) -> str:
+    if stage.on_arrival:
+        return "the arrival clock"
+    if stage.punctuation is not None:
+        return f"moved only by rows with {render_expr(stage.punctuation)}"
+    if stage.delay is not None:
+        return f"{show_duration(stage.delay)} behind the greatest event time, stated by the window"
+    origin = _origin(stage, job)
+    if isinstance(origin, Read):
+        return f"that of {origin.name}: {show_duration(origin.clock.delay)} behind the greatest event time"
+    return f"that of {stage.input}"
+
+
+def _origin(stage: Stage, job: Job) -> Stage:
+    """The stage that gives a stage's rows their event time: filters and projections hand it on."""
+    by_name = {each.name: each for each in job.stages}
+    current = by_name.get(stage.inputs[0])
+    while isinstance(current, Derive) and not any(item.name.lower() == "_event_time" for item in current.items):
+        current = by_name.get(current.input)
+    return current or stage
+
+
+def emissions(stage: Aggregate) -> list[str]:
+    """When groups speak, one entry for each occasion; the word in brackets is the emission's ``_emission``."""
+    speech = stage.speech
+    end = "the watermark reaches the end of the window" if stage.window is not None else "a bounded input ends"
+    if isinstance(stage.window, Rows):
+        end = "the window is full"
+    occasions = {
+        "each group once, when its first row comes (change)": speech.once,
+        "the updated group after every row (change)": speech.every_row,
+        "each updated group once a micro-batch (change)": speech.per_batch,
+        f"every {speech.every_records} rows (early)": speech.every_records is not None,
+        f"every {show_duration(speech.interval or 0)} of the arrival clock (early)": speech.interval is not None,
+        f"when a row has {' or '.join(map(render_expr, stage.when))} (early)": speech.when,
+        f"once, when {end} (final)": speech.on_close,
+    }
+    return [text for text, holds in occasions.items() if holds]
+
+
+def _late(stage: Aggregate) -> str:
+    lateness = show_duration(stage.lateness)
+    kept = f"up to {lateness} after the end of its window a row corrects it (late, next _revision); later: " if stage.lateness else ""
+    match stage.late:
+        case DeadLetterLate(into=None) | UpdatePrevious():
+            return f"{kept}a dead letter, if no window takes it"
+        case DeadLetterLate(into=into):
+            return f"{kept}into the stream {into}, if no window takes it"
+        case DropLate():
+            return f"{kept}dropped and counted, if no window takes it"
+        case IncludeInNext():
+            return f"{kept}counted into the earliest open window of its group"
+        case _:
+            assert_never(stage.late)
+
+
+def _memory(stage: Aggregate) -> str:
+    if stage.window is None:
+        return "every group, for ever" if stage.ttl is None else f"a group until {show_duration(stage.ttl)} pass without a row of it"
+    if isinstance(stage.window, Rows):
+        return "the rows of a window until it is full"
+    extra = f" plus {show_duration(stage.lateness)}" if stage.lateness else ""
+    return f"a window until the watermark reaches its end{extra}"

@@ -1,0 +1,54 @@
+"""What the environment says: the only reader of it. Every variable starts with WINDROW_; the command line goes first."""
+
+from __future__ import annotations
+
+import os
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from windrow.errors import UsageError
+
+PREFIX = "WINDROW_"
+
+
+class Settings(BaseSettings):
+    """Defaults of a run. ``parallelism`` is the number of cores that a local master takes; all of them where it is not given."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    debug: bool = False
+    master: str | None = Field(default=None, min_length=1)
+    state: str = Field(default=".windrow", min_length=1)
+    parallelism: int | None = Field(default=None, ge=1)
+
+    @property
+    def default_master(self) -> str:
+        """
+        >>> Settings(master=None, parallelism=2).default_master
+        'local[2]'
+        """
+        return self.master or f"local[{self.parallelism or '*'}]"
+
+
+def load_settings() -> Settings:
+    """The settings as the environment has them now; a value that makes no sense is a UsageError."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        variable = PREFIX + str(first["loc"][0]).upper()
+        raise UsageError("WR630", f"{variable} = {first['input']!r}: {first['msg']}", f"unset {variable}") from None
+
+
+def environment() -> dict[str, str]:
+    """The values of ``${VAR}`` placeholders."""
+    return dict(os.environ)
+
+
+def is_debug() -> bool:
+    """Whether errors show where in Windrow they happened. Never fails, because it is asked when something already has."""
+    try:
+        return load_settings().debug
+    except UsageError:
+        return False

@@ -1,0 +1,324 @@
+"""What windows mean, said as plainly as possible: rows one by one, lists and dictionaries, nothing shared with the engine.
+
+A pane keeps every row it ever took, and values are computed from those rows when it speaks. Slow, and easy to believe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+FOREVER, NEVER = 1 << 61, -(1 << 61)
+
+Mode = Literal["final", "changes", "per_batch", "trigger"]
+Late = Literal["dead_letter", "drop", "include"]
+
+
+@dataclass(frozen=True)
+class FixedWindow:
+    size: int
+    advance: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class SessionWindow:
+    gap: int
+    most: int | None = None
+
+
+@dataclass(frozen=True)
+class CountWindow:
+    count: int
+
+
+@dataclass(frozen=True)
+class Query:
+    window: FixedWindow | SessionWindow | CountWindow | None
+    mode: Mode = "final"
+    is_grouped: bool = True
+    delay: int = 0
+    lateness: int = 0
+    late: Late = "dead_letter"
+    partitions: int = 1
+    idle_timeout: int | None = None
+    # Of mode "trigger": early emissions, and whether ON WATERMARK is one of the triggers.
+    every_records: int | None = None
+    when: bool = False
+    interval: int | None = None
+    on_watermark: bool = True
+
+    @property
+    def speaks_at_close(self) -> bool:
+        return self.mode == "final" or (self.mode == "trigger" and self.on_watermark)
+
+
+class Row(NamedTuple):
+    key: str | None
+    value: int | None
+    at: int
+    partition: int = 0
+    when: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    rows: tuple[Row, ...]
+    now: int
+    is_end: bool = False
+    forced: int | None = None
+
+
+class Emission(NamedTuple):
+    key: str | None
+    start: int
+    end: int
+    rows: int
+    values: tuple[int | None, ...]
+    kind: str
+    revision: int
+
+
+def values_of(rows: Sequence[Row]) -> tuple[int | None, ...]:
+    """COUNT, SUM, MIN, MAX, FIRST and LAST of the value; rows stand in arrival order."""
+    there = [row.value for row in rows if row.value is not None]
+    if not there:
+        return (0, None, None, None, None, None)
+    return (len(there), sum(there), min(there), max(there), there[0], there[-1])
+
+
+@dataclass(eq=False)
+class Pane:
+    """One group's window and everything it took, as (place in the whole input, row)."""
+
+    key: str | None
+    start: int
+    end: int
+    taken: list[tuple[int, Row]] = field(default_factory=list)
+    revision: int = 0
+    emitted_at: int = 0
+    is_dirty: bool = False
+    shows_span: bool = False  # ROWS(n): what it shows as bounds is the span of its rows
+
+    @property
+    def last(self) -> int:
+        return max(row.at for _, row in self.taken)
+
+    def speak(self, kind: str, now: int) -> Emission:
+        self.revision, self.emitted_at, self.is_dirty = self.revision + 1, now, False
+        rows = [row for _, row in sorted(self.taken, key=lambda place_and_row: place_and_row[0])]
+        start, end = (min(row.at for row in rows), self.last) if self.shows_span else (self.start, self.end)
+        return Emission(self.key, start, end, len(rows), values_of(rows), kind, self.revision)
+
+
+class ReferenceClock:
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.greatest: dict[int, int] = {}
+        self.seen_at: dict[int, int] = {}
+        self.low: int | None = None
+        self.low_while_active: int | None = None
+        self.forced: int | None = None
+
+    def watermark(self) -> int:
+        own = NEVER if self.low is None else self.low - self.query.delay
+        return own if self.forced is None else max(own, self.forced)
+
+    def take(self, batch: Batch) -> None:
+        timeout = FOREVER if self.query.idle_timeout is None else self.query.idle_timeout
+        for partition in range(self.query.partitions):
+            self.seen_at.setdefault(partition, batch.now)
+        for row in batch.rows:
+            self.greatest[row.partition] = max(row.at, self.greatest.get(row.partition, row.at))
+            self.seen_at[row.partition] = batch.now
+        active = [p for p, seen in self.seen_at.items() if batch.now - seen < timeout]
+        if active and all(p in self.greatest for p in active):
+            self._raise_to(min(self.greatest[p] for p in active))
+        if active:
+            self.low_while_active = self.low
+        elif self.greatest:
+            self._drift(batch.now, timeout)
+        if batch.forced is not None:
+            self.forced = max(batch.forced, NEVER if self.forced is None else self.forced)
+        if batch.is_end:
+            self.forced = FOREVER
+
+    def _raise_to(self, low: int) -> None:
+        self.low = low if self.low is None else max(self.low, low)
+
+    def _drift(self, now: int, timeout: int) -> None:
+        """All silent: those heard last held the clock back until they fell silent too; from then on arrival time is added."""
+        heard_last = max(self.seen_at.values())
+        held_by = [self.greatest[p] for p, seen in self.seen_at.items() if seen == heard_last and p in self.greatest]
+        at_that_moment = min(held_by) if held_by else max(self.greatest.values())
+        if self.low_while_active is not None:
+            at_that_moment = max(at_that_moment, self.low_while_active)
+        self._raise_to(at_that_moment + now - (heard_last + timeout))
+
+
+class Reference:
+    """Takes batches; ``emissions`` and ``rejected`` are what came of them, in order."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.clock = ReferenceClock(query)
+        self.panes: list[Pane] = []
+        self.rejected: list[Row] = []
+        self.place = 0
+
+    def take(self, batch: Batch) -> list[Emission]:
+        before = self.clock.watermark()
+        self.clock.take(batch)
+        after = self.clock.watermark()
+        arrived = []
+        for row in batch.rows:
+            self.place += 1
+            arrived.append((self.place, row._replace(key=row.key if self.query.is_grouped else None)))
+        said = list(self._take_rows(arrived, before, batch.now))
+        said.extend(self._speak_by_interval(after, batch.now))
+        said.extend(self._close(before, after, batch.now))
+        self.panes = [pane for pane in self.panes if pane.end + self._lateness() > after]
+        return said
+
+    def _lateness(self) -> int:
+        return self.query.lateness if isinstance(self.query.window, FixedWindow | SessionWindow) else 0
+
+    def _take_rows(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> Iterator[Emission]:
+        match self.query.window:
+            case SessionWindow():
+                yield from self._take_into_sessions(arrived, watermark, now)
+            case CountWindow(count=count):
+                yield from self._take_counted(arrived, count, now)
+            case _:
+                yield from self._take_into_panes(arrived, watermark, now)
+
+    # Fixed windows, and groups without a window -------------------------------------------------------------------------
+
+    def _take_into_panes(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> Iterator[Emission]:
+        query = self.query
+        at_batch_end: list[Pane] = []
+        for place, row in arrived:
+            bounds = self._bounds(row, watermark)
+            if not bounds:
+                self.rejected.append(row)
+            for start, end in bounds:
+                pane = self._pane(row.key, start, end, now)
+                pane.taken.append((place, row))
+                pane.is_dirty = True
+                is_late = end <= watermark
+                if query.mode == "changes":
+                    yield pane.speak("late" if is_late else "change", now)
+                elif query.mode == "trigger" and not is_late and self._is_triggered(pane, row):
+                    yield pane.speak("early", now)
+                elif (query.mode == "per_batch" or is_late) and pane not in at_batch_end:
+                    at_batch_end.append(pane)
+        for pane in at_batch_end:
+            yield pane.speak("late" if pane.end <= watermark else "change", now)
+
+    def _is_triggered(self, pane: Pane, row: Row) -> bool:
+        is_full = self.query.every_records is not None and len(pane.taken) % self.query.every_records == 0
+        return is_full or (self.query.when and row.when)
+
+    def _bounds(self, row: Row, watermark: int) -> list[tuple[int, int]]:
+        """The windows that take a row."""
+        window = self.query.window
+        if window is None:
+            return [(NEVER, FOREVER)]
+        assert isinstance(window, FixedWindow)
+        starts = [s for s in range(row.at - window.size + 1, row.at + 1) if (s - window.offset) % window.advance == 0]
+        kept = [s for s in starts if s + window.size + self.query.lateness > watermark]
+        if not kept and self.query.late == "include":
+            # The earliest that is still open.
+            kept = [next(s for s in range(watermark - window.size + 1, watermark + 1) if (s - window.offset) % window.advance == 0)]
+        return [(s, s + window.size) for s in kept]
+
+    def _pane(self, key: str | None, start: int, end: int, now: int) -> Pane:
+        for pane in self.panes:
+            if (pane.key, pane.start) == (key, start):
+                return pane
+        self.panes.append(Pane(key, start, end, emitted_at=now))
+        return self.panes[-1]
+
+    def _speak_by_interval(self, after: int, now: int) -> Iterator[Emission]:
+        if self.query.mode != "trigger" or self.query.interval is None:
+            return
+        for pane in self.panes:
+            if pane.is_dirty and now - pane.emitted_at >= self.query.interval and pane.end > after:
+                yield pane.speak("early", now)
+
+    def _close(self, before: int, after: int, now: int) -> Iterator[Emission]:
+        if self.query.speaks_at_close:
+            for pane in self.panes:
+                if before < pane.end <= after:
+                    yield pane.speak("final", now)
+
+    # Sessions -----------------------------------------------------------------------------------------------------------
+
+    def _take_into_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> Iterator[Emission]:
+        one_by_one = self.query.mode == "changes"
+        for rows in [[one] for one in arrived] if one_by_one else [arrived]:
+            touched = self._merge_sessions(rows, watermark)
+            for session in sorted(touched, key=lambda s: (s.end, s.start)):
+                is_late = session.end <= watermark
+                if self.query.mode in ("changes", "per_batch") or is_late:
+                    yield session.speak("late" if is_late else "change", now)
+
+    def _merge_sessions(self, arrived: list[tuple[int, Row]], watermark: int) -> list[Pane]:
+        """Put rows and held sessions in order of time and join neighbours; gives the sessions that took a row."""
+        single = [Pane(row.key, row.at, self._session_end(row.at, row.at), [(place, row)]) for place, row in arrived]
+        joined: list[Pane] = []
+        for session in sorted([*self.panes, *single], key=lambda s: (s.key is not None, s.key or "", s.start, s.last)):
+            if joined and self._do_join(joined[-1], session):
+                into = joined[-1]
+                joined[-1] = Pane(into.key, into.start, 0, into.taken + session.taken, max(into.revision, session.revision))
+                joined[-1].end = self._session_end(into.start, joined[-1].last)
+            else:
+                joined.append(session)
+        fresh, held = {place for place, _ in arrived}, {place for pane in self.panes for place, _ in pane.taken}
+        touched = [s for s in joined if any(place in fresh for place, _ in s.taken)]
+        gone = [s for s in touched if s.end + self.query.lateness <= watermark and not any(place in held for place, _ in s.taken)]
+        self.panes = [s for s in joined if s not in gone]
+        touched = [s for s in touched if s not in gone]
+        for session in gone:
+            touched.extend(self._include(session, watermark, touched))
+        return touched
+
+    def _include(self, gone: Pane, watermark: int, touched: list[Pane]) -> list[Pane]:
+        """A run of rows that came too late: into the group's earliest open session, else rejected."""
+        open_ones = [s for s in self.panes if s.key == gone.key and s.end > watermark]
+        if self.query.late != "include" or not open_ones:
+            self.rejected.extend(row for _, row in gone.taken)
+            return []
+        earliest = min(open_ones, key=lambda s: s.start)
+        # Counted there, though its time does not stretch the session.
+        earliest.taken += [(place, row._replace(at=earliest.start)) for place, row in gone.taken]
+        return [] if earliest in touched else [earliest]
+
+    def _do_join(self, one: Pane, other: Pane) -> bool:
+        window = self.query.window
+        assert isinstance(window, SessionWindow)
+        is_near = one.key == other.key and other.start <= one.last + window.gap
+        return is_near and (window.most is None or other.last < one.start + window.most)
+
+    def _session_end(self, first: int, last: int) -> int:
+        window = self.query.window
+        assert isinstance(window, SessionWindow)
+        return last + window.gap if window.most is None else min(last + window.gap, first + window.most)
+
+    # ROWS(n) ------------------------------------------------------------------------------------------------------------
+
+    def _take_counted(self, arrived: list[tuple[int, Row]], count: int, now: int) -> Iterator[Emission]:
+        for place, row in arrived:
+            pane = next((p for p in self.panes if p.key == row.key), None)
+            if pane is None:
+                pane = Pane(row.key, NEVER, FOREVER, shows_span=True)  # one that never fills closes when the input ends
+                self.panes.append(pane)
+            pane.taken.append((place, row))
+            is_full = len(pane.taken) == count
+            if self.query.mode == "changes":
+                yield pane.speak("change", now)
+            elif is_full:
+                yield pane.speak("final", now)
+            if is_full:
+                self.panes.remove(pane)
