@@ -36,4 +36,4 @@ def compile_script(
     if diagnostics:
         raise SqlError(diagnostics, script.source)
     whole = replace(script, statements=(*script.statements, *added))
-    return Compiled(whole, catalog, plan_script(whole, bare_sink))
+    return Compiled(whole, catalog, plan_script(whole, catalog, bare_sink))

@@ -6,15 +6,10 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-import polars as pl
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
-from tests.property.feeding import Engine, step_of
-from tests.property.reference import Batch, CountWindow, Emission, FixedWindow, Query, Reference, SessionWindow
-from tests.property.strategies import cut, inputs, queries, runs
-from windrow.windowing.step import Tables
+from tests.property.feeding import Engine
+from tests.property.reference import Batch, CountWindow, Query, Reference, SessionWindow
 
 QUICK = settings(max_examples=150, deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 SLOW = settings(QUICK, max_examples=3000)

@@ -16,7 +16,9 @@ def _by_arrival(pick: str, edge: str, *, is_last: bool) -> Aggregate:
     return Aggregate(
         (
             Part("v", f"{pick}({{0}}, {_PLACE}){{over}}", first_by("v", *order, descending=is_last)),
-            Part("batch", f"{edge}(CASE WHEN {{0}} IS NOT NULL THEN {{batch}} END){{over}}", greatest("batch") if is_last else least("batch")),
+            Part(
+                "batch", f"{edge}(CASE WHEN {{0}} IS NOT NULL THEN {{batch}} END){{over}}", greatest("batch") if is_last else least("batch")
+            ),
             Part("seq", f"{edge}({_PLACE}){{over}}", first_by("seq", *order, descending=is_last)),
         ),
         "{v}",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog.numeric import arithmetic_type, common_type
 from windrow.catalog.relation import ROW_ONLY, Names, Relation, RelationKind, WithCommonTables
-from windrow.catalog.rendering import render
 from windrow.catalog.scope import Alias, Binding, Resolved, Scope, has_aggregate, is_aggregate, member_type
 from windrow.model.expr import (
     Between,
@@ -55,6 +54,7 @@ from windrow.model.types import (
     Decimal,
     Map,
 )
+from windrow.sql import render_expr
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "DIV"})
 _BITWISE = frozenset({"&", "|", "^"})
@@ -317,4 +317,4 @@ def item_name(item: SelectItem) -> str:
     """
     if item.alias is not None:
         return item.alias
-    return item.expr.name if isinstance(item.expr, Column | Field) else render(item.expr)
+    return item.expr.name if isinstance(item.expr, Column | Field) else render_expr(item.expr)

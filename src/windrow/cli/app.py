@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
 
-import click
 import typer
-from typer.core import TyperGroup
 
 from windrow.cli.codes import UNEXPECTED
 from windrow.errors import JobError, SqlError, WindrowError
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+P = ParamSpec("P")
 
 
-class Commands(TyperGroup):
-    """Turns every error into its text on standard error and the right exit code, whichever command it comes from."""
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """The command with every error turned into its text on standard error and the right exit code."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    @wraps(command)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            return super().invoke(ctx)
+            command(*args, **kwargs)
         except WindrowError as error:
-            raise SystemExit(report(error)) from None
+            raise typer.Exit(report(error)) from None
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
-            raise SystemExit(INTERRUPTED) from None
-        except (click.ClickException, click.exceptions.Exit, click.exceptions.Abort, BrokenPipeError):
+            raise typer.Exit(INTERRUPTED) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
         except Exception as error:
-            raise SystemExit(report_unexpected(error)) from None
+            raise typer.Exit(report_unexpected(error)) from None
+
+    return call
 
 
 def report(error: WindrowError) -> int:
@@ -71,12 +75,10 @@ def _show_trace() -> bool:
 
 app = typer.Typer(
     name="windrow",
-    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Streaming SQL with event-time windows, on Apache Spark.",
     epilog="Start with: windrow demo",
 )

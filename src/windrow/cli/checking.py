@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from windrow.cli.app import WRONG
+from windrow.cli.arguments import Form, FormOption
 from windrow.cli.files import read_sql, shown_name
 
 if TYPE_CHECKING:
     from windrow.errors import Diagnostic, SqlError, WindrowError
 
 
-class Form(str, Enum):
-    text = "text"
-    json = "json"
-
-
 def check_files(
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)] = None,
-    form: Annotated[Form, typer.Option("--format", help="For people or for programs.")] = Form.text,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)
+    ] = None,
+    form: FormOption = Form.text,
     system_columns: Annotated[bool, typer.Option("--system-columns", help="Print the reference of system columns.")] = False,
 ) -> None:
     """Check SQL files: all that is wrong with each of them, without starting Spark."""
@@ -97,7 +94,9 @@ def _print_system_columns(form: Form) -> None:
     if form is Form.json:
         import json
 
-        known = [{"name": c.name, "type": str(c.type), "of": c.origin.value, "meaning": c.meaning, "example": c.example} for c in SYSTEM_COLUMNS]
+        known = [
+            {"name": c.name, "type": str(c.type), "of": c.origin.value, "meaning": c.meaning, "example": c.example} for c in SYSTEM_COLUMNS
+        ]
         print(json.dumps(known, indent=2))
         return
     heads = {

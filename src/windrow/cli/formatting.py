@@ -11,6 +11,7 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.app import FAILED
+from windrow.cli.arguments import SqlFile
 from windrow.cli.files import STDIN, read_sql, shown_name
 
 _REGION = re.compile(
@@ -22,7 +23,7 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 
 
 def format_file(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A SQL file; - reads standard input.", show_default=False)],
+    file: SqlFile,
     check: Annotated[bool, typer.Option("--check", help="Only say whether the file is formatted; exit code 1 if not.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Rewrite the file instead of printing.")] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from windrow.cli import checking, explaining, formatting, letters, running, trying
-from windrow.cli.app import app
+from windrow.cli.app import app, guarded
 
 
 def _show_version(wanted: bool) -> None:
@@ -20,18 +20,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)] = False,  # noqa: ARG001
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Streaming SQL with event-time windows, on Apache Spark."""
 
 
-app.command("run")(running.run)
-app.command("check")(checking.check_files)
-app.command("explain")(explaining.explain_file)
-app.command("fmt")(formatting.format_file)
-app.command("test")(trying.run_cases)
-app.command("dead-letters")(letters.list_letters)
-app.command("demo")(running.demo)
+app.command("run")(guarded(running.run))
+app.command("check")(guarded(checking.check_files))
+app.command("explain")(guarded(explaining.explain_file))
+app.command("fmt")(guarded(formatting.format_file))
+app.command("test")(guarded(trying.run_cases))
+app.command("dead-letters")(guarded(letters.list_letters))
+app.command("demo")(guarded(running.demo))
 
 
 def main() -> None:

@@ -25,15 +25,25 @@ def start_spark(master: str, settings: Mapping[str, str] | None = None, log: Pat
 
     if load_settings().debug:
         return make_session(master, settings)
-    target = log or Path(tempfile.mkstemp(prefix="windrow-spark-", suffix=".log")[1])
+    target = log or _temporary_log()
     try:
         with _output_to(target), _interrupts_held_back():
-            return make_session(master, settings)
+            session = make_session(master, settings)
     except WindrowError:
         raise
     except Exception as error:
         first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise JobError(codes.NO_SPARK, f"Spark does not start: {first}", f"see {target}") from error
+    if log is None:
+        # Spark goes on writing to it; the disk space is given back when it ends.
+        target.unlink(missing_ok=True)
+    return session
+
+
+def _temporary_log() -> Path:
+    handle, name = tempfile.mkstemp(prefix="windrow-spark-", suffix=".log")
+    os.close(handle)
+    return Path(name)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -14,25 +13,20 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.app import FAILED, describe_unexpected
+from windrow.cli.arguments import Batches, CaseFiles, Junit, Master, Only
 
 if TYPE_CHECKING:
     from windrow.testing import Case, Verdict
 
 
-class Cut(str, Enum):
-    per_row = "per_row"
-    single = "single"
-    marked = "marked"
-
-
 def run_cases(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Case files: .jsonl with one case a line, or .json.", show_default=False)],
-    junit: Annotated[Path | None, typer.Option("--junit", metavar="XML", help="Write a JUnit report.", show_default=False)] = None,
+    files: CaseFiles,
+    junit: Junit = None,
     streaming: Annotated[bool, typer.Option("--streaming", help="Run through Structured Streaming with a checkpoint; slower.")] = False,
-    only: Annotated[str | None, typer.Option("--filter", metavar="TEXT", help="Only cases with this in their name.", show_default=False)] = None,
-    batches: Annotated[Cut | None, typer.Option("--batches", help="Cut rows into batches so, whatever the case says.", show_default=False)] = None,
+    only: Only = None,
+    batches: Batches = None,
     restarts: Annotated[bool, typer.Option("--restarts", help="Stop and resume after every batch.")] = False,
-    master: Annotated[str | None, typer.Option("--master", help="Spark master; local[*] if not given.", show_default=False)] = None,
+    master: Master = None,
 ) -> None:
     """Run case files: a query, its input rows, and what must come out. The last line is "N passed, N failed"."""
     cases = _load(files, only)
@@ -67,7 +61,9 @@ def _load(files: list[Path], only: str | None) -> list[Case]:
     chosen = [case for case in cases if only is None or only.lower() in case.name.lower()]
     if not chosen:
         what = "the files hold no case" if not cases else f"no name of {len(cases)} cases has {only!r} in it"
-        raise UsageError(codes.NO_CASE, what, "one JSON object a line, with name, sql, input and expected" if not cases else "try a shorter --filter")
+        raise UsageError(
+            codes.NO_CASE, what, "one JSON object a line, with name, sql, input and expected" if not cases else "try a shorter --filter"
+        )
     return chosen
 
 

@@ -69,7 +69,8 @@ class Lease:
         except (ValueError, KeyError):
             who = "another process"
         return UsageError(
-            "WR805", f"job {self._job} is running already: {who} holds its state in {self._folder.path}",
+            "WR805",
+            f"job {self._job} is running already: {who} holds its state in {self._folder.path}",
             "stop that one first, or run with another --state folder",
         )
 

@@ -47,8 +47,7 @@ def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = 
     session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
     running: list[RunningJob] = []
     try:
-        for job in compiled.plan.jobs:
-            running.append(RunningJob(session, job, options))
+        running.extend(RunningJob(session, job, options) for job in compiled.plan.jobs)
         for one in running:
             one.start()
     except BaseException:
@@ -125,7 +124,7 @@ class RunningJob:
 
     def start(self) -> None:
         streams = {read.name: self._open_source(read) for read in self.job.reads}
-        partitions = {name: self._partition_ids(name, stream.partitions) for name, stream in streams.items()}
+        partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
         self._program = BatchProgram(self._spark, self.job, partitions)
         committed = self._checkpoint.last_committed()
         self._store.forget_after(committed)
@@ -155,8 +154,8 @@ class RunningJob:
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
-    def _partition_ids(self, name: str, count: int | None) -> tuple[int, ...] | None:
-        return None if count is None else tuple(range(count))
+    def _partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
+        return None if stream.partitions is None else tuple(range(stream.partitions))
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
@@ -166,8 +165,17 @@ class RunningJob:
             self._failure = error
             raise
         except Exception as error:
-            self._failure = _as_job_error(error, self.job.name)
+            self._failure = self._explain(error)
             raise
+
+    def _explain(self, error: Exception) -> WindrowError:
+        """A connector may know what a failure of Spark's means; else it is shown without its stack."""
+        for connector in {*(read.connector for read in self.job.reads), *(write.connector for write in self.job.writes)}:
+            explain = getattr(_runtime(connector), "explain_failure", None)
+            known: WindrowError | None = explain(error) if explain is not None else None
+            if known is not None:
+                return known
+        return _as_job_error(error, self.job.name)
 
     def _take(self, frame: DataFrame, batch_id: int) -> None:
         if self._is_ended:
@@ -220,7 +228,7 @@ class RunningJob:
             if self._failure is None and self._is_stopping.is_set():
                 self._progress.state = STOPPED
             else:
-                self._fail(self._failure or _as_job_error(error, self.job.name))
+                self._fail(self._failure or self._explain(error))
         finally:
             for sink in self._sinks.values():
                 sink.close()
@@ -277,7 +285,9 @@ def _claim(folder: Folder, job: Job) -> None:
     if name in folder.names():
         known = json.loads(folder.read(name))
         if known.get("format") != STATE_FORMAT:
-            raise UsageError("WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder")
+            raise UsageError(
+                "WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder"
+            )
         if known["fingerprint"] != fingerprint:
             raise UsageError(
                 "WR804",

@@ -27,11 +27,17 @@ class SystemColumn:
 
 SYSTEM_COLUMNS: tuple[SystemColumn, ...] = (
     SystemColumn(
-        "_timestamp", TIMESTAMP, Origin.ROW, "when the row arrived: the record time of Kafka, else the ingest time",
+        "_timestamp",
+        TIMESTAMP,
+        Origin.ROW,
+        "when the row arrived: the record time of Kafka, else the ingest time",
         "SELECT v, _timestamp AS arrived FROM t",
     ),
     SystemColumn(
-        "_event_time", TIMESTAMP, Origin.ROW, "when the row happened: event.time.field, else the record time, else the arrival",
+        "_event_time",
+        TIMESTAMP,
+        Origin.ROW,
+        "when the row happened: event.time.field, else the record time, else the arrival",
         "SELECT v FROM t WHERE _event_time >= TIMESTAMP '2026-01-01 00:00:00'",
     ),
     SystemColumn("_partition", INT, Origin.ROW, "partition of the source", "SELECT v FROM t WHERE _partition = 0"),
@@ -40,19 +46,31 @@ SYSTEM_COLUMNS: tuple[SystemColumn, ...] = (
     SystemColumn("_key", STRING, Origin.ROW, "key of the record", "SELECT _key AS k, v FROM t"),
     SystemColumn("_headers", Map(STRING, STRING), Origin.ROW, "headers of the record", "SELECT _headers['trace-id'] AS trace FROM t"),
     SystemColumn(
-        "_window_start", TIMESTAMP, Origin.WINDOW, "start of the emission's window (included)",
+        "_window_start",
+        TIMESTAMP,
+        Origin.WINDOW,
+        "start of the emission's window (included)",
         "SELECT _window_start AS s, COUNT(*) AS n FROM t WINDOW TUMBLING(10s)",
     ),
     SystemColumn(
-        "_window_end", TIMESTAMP, Origin.WINDOW, "end of the emission's window (excluded)",
+        "_window_end",
+        TIMESTAMP,
+        Origin.WINDOW,
+        "end of the emission's window (excluded)",
         "SELECT _window_end AS e, COUNT(*) AS n FROM t WINDOW TUMBLING(10s)",
     ),
     SystemColumn(
-        "_emission", STRING, Origin.EMISSION, "early, final, late, change or retract",
+        "_emission",
+        STRING,
+        Origin.EMISSION,
+        "early, final, late, change or retract",
         "SELECT COUNT(*) AS n, _emission AS kind FROM t WINDOW TUMBLING(10s) ALLOWED_LATENESS 10s",
     ),
     SystemColumn(
-        "_revision", INT, Origin.EMISSION, "1, 2, 3 ... for the same group and window",
+        "_revision",
+        INT,
+        Origin.EMISSION,
+        "1, 2, 3 ... for the same group and window",
         "SELECT COUNT(*) AS n, _revision AS rev FROM t WINDOW TUMBLING(10s) EMIT CHANGES",
     ),
 )

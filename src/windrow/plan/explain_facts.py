@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from windrow.connectors.registry import CONNECTORS
@@ -189,7 +189,7 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
     if stage.having is not None:
         yield "having", render_expr(with_slots_filled(stage, stage.having))
     yield "columns", ", ".join(show_item(item, None if item.expr is None else with_slots_filled(stage, item.expr)) for item in stage.items)
-    order_by = tuple(transform(key, lambda node: with_slots_filled(stage, node) if isinstance(node, Slot) else None) for key in stage.order_by)
+    order_by = tuple(replace(key, expr=with_slots_filled(stage, key.expr)) for key in stage.order_by)
     yield from _closing(stage, None if stage.key is None else with_slots_filled(stage, stage.key), order_by)
 
 

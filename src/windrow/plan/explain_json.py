@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, assert_never
 
 from windrow.model.expr import Expr
@@ -91,7 +92,10 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
 
 def _closing(stage: Derive | Aggregate) -> dict[str, Any]:
     key = _filled(stage, stage.key) if isinstance(stage, Aggregate) else _sql(stage.key)
-    return {"key": key, "order_by": [render_sort_key(each) for each in stage.order_by], "limit": stage.limit, "is_strict": stage.is_strict}
+    order_by = stage.order_by
+    if isinstance(stage, Aggregate):
+        order_by = tuple(replace(each, expr=with_slots_filled(stage, each.expr)) for each in order_by)
+    return {"key": key, "order_by": [render_sort_key(each) for each in order_by], "limit": stage.limit, "is_strict": stage.is_strict}
 
 
 def _window(window: Tumbling | Sliding | Session | Rows) -> dict[str, Any]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from windrow.catalog import Catalog
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, InsertInto, Script, SelectStatement, Statement
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import plan_source
-from windrow.plan.stages import Aggregate, Job, LateRows, Merge, Plan, Read, Stage, Write
+from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merge, Plan, Read, Stage, Write
 
 CONSOLE_NAME = "out"
 
 
-def plan_script(script: Script, bare_sink: str = "console") -> Plan:
+def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") -> Plan:
     """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes.
 
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
-    names = _Names(script)
+    names = _Names(script, catalog)
     stages: dict[str, Stage] = {}
     for statement in script.statements:
         for stage in _plan_statement(statement, names, bare_sink):
@@ -32,8 +33,10 @@ def plan_script(script: Script, bare_sink: str = "console") -> Plan:
 class _Names:
     """Relations by name, case-insensitively, under the spelling they were created with."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, catalog: Catalog) -> None:
         self._spelling: dict[str, str] = {}
+        self._catalog = catalog
+        self._nested: dict[str, frozenset[str]] = {}
         self._bare = 0
         for statement in script.statements:
             if isinstance(statement, CreateStream | CreateStreamAs):
@@ -41,6 +44,18 @@ class _Names:
 
     def of(self, name: str) -> str:
         return self._spelling.get(name.lower(), name)
+
+    def columns(self, name: str) -> frozenset[str]:
+        """The columns of an input, in lower case: a relation's, or those of a query nested in the same statement."""
+        if name in self._nested:
+            return self._nested[name]
+        relation = self._catalog.relation(name)
+        return frozenset() if relation is None else frozenset(column.name.lower() for column in relation.columns)
+
+    def note(self, stage: Derive | Aggregate | LookBack) -> None:
+        own = {item.name.lower() for item in stage.items if item.expr is not None}
+        stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
+        self._nested[stage.name] = frozenset(own) | stars
 
     def bare(self) -> str:
         self._bare += 1
@@ -67,13 +82,13 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
 def _write(name: str, options: Options, default: str = "console") -> Write:
     connector = (options.get("connector") or default).lower()
     spec = CONNECTORS[connector]
-    values = {option.key: option.default for option in spec.sink or () if option.default is not None}
+    values: dict[str, str] = {option.key: option.default for option in spec.sink or () if option.default is not None}
     known = {option.key.lower() for option in spec.sink or ()}
     for option in options:
         if option.key.lower() in known:
             values[option.key.lower()] = option.value
     reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
-    return Write(name, connector, tuple(sorted((k, v) for k, v in values.items() if v is not None)), reason)
+    return Write(name, connector, tuple(sorted(values.items())), reason)
 
 
 def _plan_query(name: str, query: Query, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
@@ -90,7 +105,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
         case Select(source=source):
             input_name, nested = _resolve_source(name, source, options, names, scope)
             yield from nested
-            stage = plan_select(name, query, options, input_name)
+            stage = plan_select(name, query, options, input_name, names.columns(input_name))
+            names.note(stage)
             yield stage
             if isinstance(stage, Aggregate) and stage.late_stream:
                 yield LateRows(names.of(stage.late_stream), stage.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
@@ -135,7 +151,9 @@ def _jobs(stages: dict[str, Stage]) -> list[Job]:
 def _job(members: list[Stage]) -> Job:
     outputs = [stage.name for stage in members if not isinstance(stage, Read | Write | LateRows) and "/" not in stage.name]
     reads = [stage.name for stage in members if isinstance(stage, Read)]
-    reason = f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
+    reason = (
+        f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
+    )
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 
 
@@ -164,5 +182,3 @@ def _in_flow_order(stages: dict[str, Stage]) -> list[Stage]:
     for stage in stages.values():
         visit(stage)
     return list(done.values())
-
-

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from windrow.aggregates import find_aggregate
-from windrow.catalog.rendering import render
 from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, Star, transform, walk
 from windrow.model.options import Options
 from windrow.model.query import DerivedSource, EmitChanges, EmitFinal, NamedSource, Select, SelectItem
@@ -29,13 +28,16 @@ from windrow.model.window import (
     WhenRow,
     WindowClause,
 )
+from windrow.plan.looking import plan_look_back
 from windrow.plan.sources import duration_option
-from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, Item
+from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, Item, LookBack
+from windrow.sql import render_expr
 from windrow.windowing.panes import Speech
 
 
-def plan_select(name: str, select: Select, options: Options, input_name: str) -> Derive | Aggregate:
-    scope = _Scope(_qualifiers(select))
+def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> Derive | Aggregate | LookBack:
+    """``columns`` are those of the input, in lower case."""
+    scope = _Scope(_qualifiers(select), columns)
     items = scope.items(select.items)
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
@@ -44,11 +46,17 @@ def plan_select(name: str, select: Select, options: Options, input_name: str) ->
     is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
     order_by = tuple(transform(key, scope.resolve_alias) for key in select.order_by)
+    if not is_grouped and any(isinstance(node, Over) for item in items if item.expr is not None for node in walk(item.expr)):
+        return plan_look_back(name, input_name, where, items, _qualify(select, scope), marked, is_strict, order_by, select.limit)
     if not is_grouped:
         return Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, reason="no state: each row by itself")
     if select.is_distinct and not keys:
         keys = tuple(item.expr for item in items if item.expr is not None)
     return _plan_aggregate(name, select, options, input_name, scope, items, where, keys, marked, order_by, is_strict)
+
+
+def _qualify(select: Select, scope: _Scope) -> Expr | None:
+    return None if select.qualify is None else scope.having(select.qualify)  # type: ignore[return-value]  # an expression stays one
 
 
 def _plan_aggregate(
@@ -114,6 +122,7 @@ class _Scope:
     """Resolves names within one SELECT: qualifiers of its source, and aliases defined earlier in its list."""
 
     qualifiers: frozenset[str]
+    columns: frozenset[str] = frozenset()
     aliases: dict[str, Expr] = field(default_factory=dict)
 
     def items(self, items: tuple[SelectItem, ...]) -> tuple[Item, ...]:
@@ -151,7 +160,7 @@ class _Scope:
 
 
 def _default_name(expr: Expr) -> str:
-    return expr.name if isinstance(expr, Column | Field) else render(expr)
+    return expr.name if isinstance(expr, Column | Field) else render_expr(expr)
 
 
 class _Slots:
@@ -167,7 +176,7 @@ class _Slots:
 
     def _change(self, node: Node) -> Node | None:
         if node in self._keys and not isinstance(node, Literal):
-            return self._keys[node]  # type: ignore[index]  # 'in' said so
+            return self._keys[node]
         if isinstance(node, Call) and is_aggregate(node):
             if node not in self._slots:
                 slot = Slot(f"_a{len(self._slots)}")
@@ -189,22 +198,19 @@ def _has_aggregate(node: Node | None) -> bool:
 
 def _group_keys(select: Select, items: tuple[Item, ...], scope: _Scope) -> tuple[Expr, ...]:
     """GROUP BY may name a column, an expression, an alias of the list, or an item by its number."""
-    keys: list[Expr] = []
-    for expr in select.group_by:
-        if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
-            item = items[expr.value - 1].expr
-            keys.append(item if item is not None else expr)
-            continue
-        alias = scope.aliases.get(expr.name.lower()) if isinstance(expr, Column) and expr.qualifier is None else None
-        is_own_alias = alias is not None and not (isinstance(alias, Column) and alias.name == expr.name.lower())
-        keys.append(alias if is_own_alias and not _is_input_column(expr, items) else scope.plain(expr))  # type: ignore[arg-type]
+    keys = (_group_key(expr, items, scope) for expr in select.group_by)
     return tuple(dict.fromkeys(keys))
 
 
-def _is_input_column(expr: Expr, items: tuple[Item, ...]) -> bool:
-    """An alias that is made from a column of its own name means the alias only inside the list."""
-    alias = next((i.expr for i in items if isinstance(expr, Column) and i.name.lower() == expr.name.lower()), None)
-    return alias is not None and any(isinstance(n, Column) and isinstance(expr, Column) and n.name == expr.name.lower() for n in walk(alias))
+def _group_key(expr: Expr, items: tuple[Item, ...], scope: _Scope) -> Expr:
+    if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
+        return items[expr.value - 1].expr or expr
+    if not isinstance(expr, Column) or expr.qualifier is not None:
+        return scope.plain(expr)
+    name = expr.name.lower()
+    alias = scope.aliases.get(name)
+    # As in Spark, a column of the input goes before an alias of the same name.
+    return scope.plain(expr) if alias is None or name in scope.columns else alias
 
 
 def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
@@ -292,4 +298,3 @@ def _lateness(window: WindowClause | None) -> int:
             case Session(gap=gap):
                 return gap
     return 0
-

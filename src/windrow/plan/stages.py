@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from windrow.model.expr import Call, Expr, SortKey
+from windrow.model.expr import Call, Expr, Over, SortKey
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.panes import Speech
@@ -133,6 +133,36 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class Look:
+    """OVER calls that look back at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
+
+    partition_by: tuple[Expr, ...]
+    buffer: int | None
+    calls: tuple[tuple[str, Over], ...]
+
+
+@dataclass(frozen=True)
+class LookBack:
+    """One output row per input row, from the rows of its partition that arrived before it."""
+
+    name: str
+    input: str
+    where: Expr | None
+    looks: tuple[Look, ...]
+    qualify: Expr | None
+    items: tuple[Item, ...]
+    key: Expr | None = None
+    is_strict: bool = False
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
 class LateRows:
     """The stream of rows that came too late for another statement's windows."""
 
@@ -176,7 +206,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | Derive | Aggregate | LateRows | Merge | Write
+Stage = Read | Derive | Aggregate | LookBack | LateRows | Merge | Write
 
 
 @dataclass(frozen=True)

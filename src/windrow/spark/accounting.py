@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from windrow.errors import JobError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Derive, Job, Read
+from windrow.plan.stages import Derive, Job, LookBack, Read
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import to_sql
 from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
@@ -78,7 +78,8 @@ class Accountant:
             policy = what[fate]
             if policy == "fail":
                 raise JobError(
-                    fate.code, f"source {name}: {fate.meaning} ({count} rows), and the policy for that is 'fail'",
+                    fate.code,
+                    f"source {name}: {fate.meaning} ({count} rows), and the policy for that is 'fail'",
                     "set the policy to 'dead_letter' to keep such rows aside and go on",
                 )
             (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += count
@@ -89,6 +90,16 @@ class Accountant:
         account.rows_in += good
         account.passed += good
 
+    def book_statement_fates(self, statement: str, source: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
+        """Rows that a statement itself could not place in time: its own event time is missing or far in the future."""
+        account = result.ledger.statement(statement)
+        for fate in (Fate.NO_EVENT_TIME, Fate.FUTURE):
+            rows = fed.filter(pc.equal(fed["_judged"], fate.value))
+            letters = _letters(fate, source, rows, batch_id, statement)
+            account.rows_in += len(letters)
+            account.dead[fate.code] += len(letters)
+            result.dead_letters.extend(letters)
+
     def account_filter(self, stage: Derive, source: Flow, ledger: Ledger) -> None:
         """Rows in and out of a statement that reads another one."""
         condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
@@ -97,6 +108,15 @@ class Accountant:
             return
         row = source.as_frame(self._spark).selectExpr("count(1) AS n", f"count_if({condition}) AS p").collect()[0]
         book_filter(ledger, stage.name, row["n"], row["p"])
+
+    def book_look_back(self, stage: LookBack, source: Flow, passed: int, ledger: Ledger) -> None:
+        """A statement that looks back passes on what its WHERE lets through; what it was given is counted only if it filters."""
+        total = passed
+        if stage.where is not None:
+            frame = source.as_frame(self._spark)
+            good = frame.where(f"{FATE} = 0") if FATE in frame.columns else frame
+            total = good.count()
+        book_filter(ledger, stage.name, total, passed)
 
 
 def book_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:
@@ -107,9 +127,9 @@ def book_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:
     account.emitted += passed
 
 
-def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int) -> list[DeadLetter]:
+def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: str | None = None) -> list[DeadLetter]:
     counted = zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True)
-    return [DeadLetter(fate, source, None, row, batch_id) for row, times in counted for _ in range(times)]
+    return [DeadLetter(fate, source, statement, row, batch_id) for row, times in counted for _ in range(times)]
 
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:

@@ -9,10 +9,11 @@ from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Derive
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
+from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # What travels with a row beside its columns.
 TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ)
@@ -20,12 +21,18 @@ TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ)
 
 def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:
     frame = source.as_frame(spark)
+    with strictness(frame.sparkSession, stage.is_strict):
+        return _derive(frame, stage, source)
+
+
+def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
     there = set(frame.columns)
     if FATE in there:
         frame = frame.where(f"{FATE} = 0")
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
-    columns, names = [], []
+    columns: list[str] = []
+    names: list[str] = []
     for item in stage.items:
         if item.expr is None:
             columns.extend(quote(name) for name in source.columns)
@@ -34,14 +41,13 @@ def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:
             columns.append(f"{to_sql(item.expr)} AS {quote(item.name)}")
             names.append(item.name)
     taken = {name.lower() for name in names}
-    for name in TRAVELLING:
-        if name in there and name not in taken and name != "_key":
-            columns.append(quote(name))
+    columns.extend(quote(name) for name in TRAVELLING if name in there and name not in taken and name != "_key")
     if "_key" not in taken:
-        columns.append(f"{to_sql(stage.key)} AS `_key`" if stage.key is not None else "`_key`" if "_key" in there else "CAST(NULL AS STRING) AS `_key`")
+        columns.append(f"{_key_sql(stage, there)} AS `_key`")
     frame = frame.selectExpr(*columns)
     if stage.order_by:
-        frame = frame.orderBy(*(_sort_expr(key) for key in map(sort_sql, stage.order_by)))
+        # The order of an emission replaces the order of arrival.
+        frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage)} AS {SEQ}")
     visible = tuple(name for name in names if name.lower() not in _SYSTEM_NAMES)
     return Flow(visible, frame)
 
@@ -49,7 +55,11 @@ def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:
 _SYSTEM_NAMES = {name.lower() for name in (*PROVENANCE, "_event_time")}
 
 
-def _sort_expr(text: str):  # type: ignore[no-untyped-def]  # a pyspark Column, which must not be imported at module level here
-    from pyspark.sql import functions
+def _key_sql(stage: Derive, there: set[str]) -> str:
+    if stage.key is not None:
+        return to_sql(stage.key)
+    return "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
 
-    return functions.expr(text)
+
+def _rank(stage: Derive) -> str:
+    return f"CAST(row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS BIGINT)"

@@ -13,6 +13,7 @@ from windrow.model.system import system_column
 from windrow.plan.stages import Aggregate
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.feeds import finish_sql, form_of, part_names
+from windrow.spark.querying import strictness
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 
 if TYPE_CHECKING:
@@ -48,8 +49,12 @@ class Finisher:
         return pa.table(list(columns.values()), names=list(columns))
 
     def _evaluate(self, table: pa.Table, arrival: int) -> pa.Table:
+        with strictness(self._spark, self._stage.is_strict):
+            return self._select(table, arrival)
+
+    def _select(self, table: pa.Table, arrival: int) -> pa.Table:
         stage = self._stage
-        frame = self._spark.createDataFrame(table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+        frame = self._spark.createDataFrame(table).coalesce(1)
         frame = frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in stage.aggregates))
         frame = frame.selectExpr(
             "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from windrow.model.types import BINARY, BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
-from windrow.spark.expressions import text_literal
+from typing import TYPE_CHECKING
+
+from windrow.model.expr import Expr
+from windrow.model.types import BIGINT, BINARY, BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from windrow.spark.expressions import text_literal, to_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Microseconds in one unit of each numeric format, as (multiplier, divisor).
 EPOCH_UNITS: dict[str, tuple[int, int]] = {
@@ -27,6 +33,20 @@ def event_time_sql(column: str, type_: DataType, format_: str | None) -> str:
     if type_ == STRING:
         return _from_text(column, format_, known)
     return _from_number(column, known)
+
+
+def own_time_sql(time: Expr, frame: DataFrame) -> str:
+    """The event time that a window names itself, from a column of any type that can hold one."""
+    sql = to_sql(time)
+    described = frame.selectExpr(f"{sql} AS t").schema["t"].dataType.typeName()
+    kinds: dict[str, DataType] = {
+        "string": STRING,
+        "timestamp": TIMESTAMP,
+        "timestamp_ntz": TIMESTAMP_NTZ,
+        "date": DATE,
+        "boolean": BOOLEAN,
+    }
+    return event_time_sql(sql, kinds.get(described, BIGINT), None)
 
 
 def _from_number(number: str, format_: str | None) -> str:

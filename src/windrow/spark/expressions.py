@@ -160,11 +160,11 @@ def _over(over: Over) -> str:
     if spec.order_by:
         parts.append("ORDER BY " + ", ".join(map(sort_sql, spec.order_by)))
     if spec.frame is not None:
-        parts.append(_frame(spec.frame))
+        parts.append(frame_sql(spec.frame))
     return f"{to_sql(over.call)} OVER ({' '.join(parts)})"
 
 
-def _frame(frame: Frame) -> str:
+def frame_sql(frame: Frame) -> str:
     def bound(value: int | None, unbounded: str) -> str:
         if value is None:
             return f"UNBOUNDED {unbounded}"

@@ -42,6 +42,11 @@ class FeedRequest:
     watermark: int | None
     # Partitions whose maxima ride along; empty where the clock is read elsewhere.
     partitions: tuple[int, ...] = ()
+    # Whether this job keeps the source's accounts too; else rows that the source set aside are not looked at again.
+    is_direct: bool = False
+    # SQL of the stage's own event time, where it has one.
+    own_time: str | None = None
+    max_future: int = 0
 
 
 def fixed_of(stage: Aggregate) -> Fixed | None:
@@ -76,7 +81,9 @@ def arguments_of(call: Call) -> list[str]:
     if call.within_group:
         args = [to_sql(call.within_group[0].expr), *(to_sql(arg) for arg in call.args)]
     elif len(call.args) > 1 and call.distinct:
-        args = [f"CASE WHEN {' AND '.join(f'{to_sql(a)} IS NOT NULL' for a in call.args)} THEN struct({', '.join(map(to_sql, call.args))}) END"]
+        args = [
+            f"CASE WHEN {' AND '.join(f'{to_sql(a)} IS NOT NULL' for a in call.args)} THEN struct({', '.join(map(to_sql, call.args))}) END"
+        ]
     else:
         args = ["1" if isinstance(arg, Star) else to_sql(arg) for arg in call.args] or ["1"]
     if call.where is not None:
@@ -98,16 +105,20 @@ def feed_sql(stage: Aggregate, request: FeedRequest) -> str:
 
 def _judged(stage: Aggregate, request: FeedRequest) -> str:
     """Rows with their keys, time, slice and fate."""
-    time = "`_timestamp`" if stage.on_arrival else "`_event_time`" if stage.time is None else f"CAST({to_sql(stage.time)} AS TIMESTAMP)"
+    time = "`_timestamp`" if stage.on_arrival else request.own_time or "`_event_time`"
     keys = "".join(f", {to_sql(key)} AS {name}" for name, key in stage.keys)
     passes = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
     when = f", coalesce({' OR '.join(map(to_sql, stage.when))}, false) AS {WHEN}" if stage.when else ""
-    fate = FATE if FATE in request.columns else "0"
-    rows = f"SELECT *, unix_micros({time}) AS {TIME}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}"
+    has_fate = FATE in request.columns
+    fate = FATE if has_fate and request.is_direct else "0"
+    sound = f" WHERE {FATE} = 0" if has_fate and not request.is_direct else ""
+    rows = f"SELECT *, unix_micros({time}) AS {TIME}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}{sound}"
+    ahead = f"{TIME} > unix_micros(`_timestamp`) + {request.max_future}"
+    future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
     late, slices = _lateness(stage, request), _slice_sql(stage, request)
     judged = (
         f"CASE WHEN _fate_in <> 0 THEN _fate_in WHEN NOT _pass THEN {Fate.FILTERED.value} "
-        f"WHEN {TIME} IS NULL THEN {Fate.NO_EVENT_TIME.value} WHEN {late} THEN {Fate.LATE.value} ELSE 0 END"
+        f"WHEN {TIME} IS NULL THEN {Fate.NO_EVENT_TIME.value} {future}WHEN {late} THEN {Fate.LATE.value} ELSE 0 END"
     )
     return f"SELECT *, {slices} AS {SLICE} FROM (SELECT *, {judged} AS _judged FROM ({rows}))"
 
@@ -241,7 +252,7 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     wanted.extend(_clock_columns(stage, request))
     if (included := _is_included(stage, request)) is not None:
         wanted.append(f"count_if(_judged = 0 AND {included}) AS {INCLUDED}")
-    kept = [c for c in request.columns] + [TIME]
+    kept = [*request.columns, TIME]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)
     return f"SELECT {by}, {', '.join(wanted)} FROM ({marked}) GROUP BY {by}"
@@ -282,5 +293,3 @@ def finish_sql(item: AggregateItem) -> str:
     for name, value in {**names, **constants}.items():
         text = text.replace("{" + name + "}", value)
     return text
-
-

@@ -23,5 +23,5 @@ class Flow:
         if self.frame is None:
             assert self.table is not None
             # One partition: small tables need no exchange to be grouped.
-            self.frame = spark.createDataFrame(self.table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+            self.frame = spark.createDataFrame(self.table).coalesce(1)
         return self.frame

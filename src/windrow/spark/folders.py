@@ -44,7 +44,9 @@ class LocalFolder:
             with tempfile.NamedTemporaryFile(dir=path, prefix=".probe-"):
                 pass
         except OSError as error:
-            raise UsageError("WR801", f"cannot write to the folder {path}: {error.strerror}", "choose another one with --state DIR") from error
+            raise UsageError(
+                "WR801", f"cannot write to the folder {path}: {error.strerror}", "choose another one with --state DIR"
+            ) from error
 
     def names(self) -> list[str]:
         return sorted(entry.name for entry in self._path.iterdir() if entry.is_file() and not entry.name.startswith("."))
@@ -63,7 +65,9 @@ class LocalFolder:
             self._sync_folder()
         except OSError as error:
             temporary.unlink(missing_ok=True)
-            raise JobError("WR802", f"cannot write {self._path / name}: {error.strerror}", "free some space or mend the folder, then run again") from error
+            raise JobError(
+                "WR802", f"cannot write {self._path / name}: {error.strerror}", "free some space or mend the folder, then run again"
+            ) from error
 
     def _sync_folder(self) -> None:
         """A rename is durable only once the folder itself is."""
@@ -93,7 +97,9 @@ class HadoopFolder:
             self._fs = self._root.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
             self._fs.mkdirs(self._root)
         except Exception as error:
-            raise UsageError("WR801", f"cannot write to the folder {path}: {_first_line(error)}", "choose another one with --state DIR") from error
+            raise UsageError(
+                "WR801", f"cannot write to the folder {path}: {_first_line(error)}", "choose another one with --state DIR"
+            ) from error
 
     def names(self) -> list[str]:
         return sorted(status.getPath().getName() for status in self._fs.listStatus(self._root) if status.isFile())

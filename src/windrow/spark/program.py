@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
 import pyarrow as pa
@@ -13,20 +13,23 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, Merge, Read, Write
+from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merge, Read, Write
 from windrow.spark.accounting import Accountant
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher
+from windrow.spark.event_time import own_time_sql
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
 from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import FOREVER
+from windrow.windowing.kept import KEPT
 from windrow.windowing.sessions import LATE_ID
-from windrow.windowing.step import Tick, WindowStep
+from windrow.windowing.step import Tables, Tick, WindowStep
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,10 +63,12 @@ class BatchResult:
 class BatchProgram:
     """Built once per run from a job's stages; holds the state that its batches hand on."""
 
-    def __init__(self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], state: JobState | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], state: JobState | None = None
+    ) -> None:
         self.job = job
         self.state = state or JobState()
-        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate)}
+        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
         self._spark = spark
         self._partitions = partitions
         self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
@@ -78,7 +83,7 @@ class BatchProgram:
         if len(readers) != 1 or known is None or len(known) > MOST_CLOCK_COLUMNS:
             return None
         stage = readers[0]
-        return stage if isinstance(stage, Aggregate) and not stage.on_arrival and stage.time is None else None
+        return stage if isinstance(stage, Aggregate) and not stage.on_arrival and not _has_own_clock(stage) else None
 
     def run(self, batch: BatchInput) -> BatchResult:
         """Take one batch. The state moves on only when the caller commits the change (``commit``)."""
@@ -86,7 +91,7 @@ class BatchProgram:
         run = _Run(batch, result, dict(self.state.clocks), dict(self.state.counters))
         for read in self.job.reads:
             run.clocks.setdefault(read.name, Clock.start(self._partitions.get(read.name) or (), batch.now))
-        self._before = {name: clock for name, clock in run.clocks.items()}
+        self._before = dict(run.clocks)
         for stage in self.job.stages:
             match stage:
                 case Read():
@@ -95,6 +100,8 @@ class BatchProgram:
                     self._derive(stage, run)
                 case Aggregate():
                     self._aggregate(stage, run)
+                case LookBack():
+                    self._look_back(stage, run)
                 case LateRows(name=name, of=of):
                     if of in run.late:
                         run.flows[name] = run.late[of]
@@ -122,9 +129,9 @@ class BatchProgram:
 
     def watermark_of(self, stage: Aggregate, clocks: Mapping[str, Clock]) -> int | None:
         """The least over the stage's sources, each with the delay the stage or the source states."""
-        own = clocks.get(_own_clock(stage))
-        if own is not None:
-            return own.watermark(stage.delay or 0)
+        if _has_own_clock(stage):
+            own = clocks.get(_own_clock(stage))
+            return None if own is None else own.watermark(self._root_of(stage).clock.delay if stage.delay is None else stage.delay)
         marks = []
         for name in self._roots[stage.name]:
             read = self.job.stage(name)
@@ -132,6 +139,11 @@ class BatchProgram:
             clock = clocks.get(name)
             marks.append(None if clock is None else clock.watermark(read.clock.delay if stage.delay is None else stage.delay))
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
+
+    def _root_of(self, stage: Aggregate) -> Read:
+        read = self.job.stage(self._roots[stage.name][0])
+        assert isinstance(read, Read)
+        return read
 
     def _read(self, read: Read, run: _Run) -> None:
         frame = run.batch.frames.get(read.name)
@@ -182,6 +194,23 @@ class BatchProgram:
         run.counters[stage.name] = run.counters.get(stage.name, 0) + table.num_rows
         return Flow(flow.columns, table=table)
 
+    def _look_back(self, stage: LookBack, run: _Run) -> None:
+        source = run.flows.get(stage.input)
+        if source is None:
+            return
+        first = run.counters.get(stage.name, 0)
+        rows = rows_in_order(stage, source, self._spark, first)
+        self._accountant.book_look_back(stage, source, rows.num_rows, run.result.ledger)
+        if not rows.num_rows:
+            return
+        run.counters[stage.name] = first + rows.num_rows
+        kept = self.state.tables.get(stage.name, {}).get(KEPT)
+        run.flows[stage.name] = look_back(stage, self._spark, kept, rows, source.columns)
+        tick = Tick(None, None, run.batch.now)
+        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
+        run.tables[stage.name] = outcome.state
+        run.steps[stage.name] = StepInput(tick, rows)
+
     def _merge(self, stage: Merge, run: _Run) -> None:
         there = [run.flows[name] for name in stage.parts if name in run.flows]
         if not there:
@@ -199,6 +228,8 @@ class BatchProgram:
         before = self._tick_before(stage)
         if source is not None:
             rows = self._feed(stage, source, before, direct, run)
+        if _has_own_clock(stage):
+            self._advance(self._root_of(stage).name, run.reached.get(stage.name, {}), run, _own_clock(stage))
         tick = Tick(before, self._tick_after(stage, run), run.batch.now)
         self._step(stage, rows, tick, run)
 
@@ -216,23 +247,34 @@ class BatchProgram:
     def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: _Run) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         frame = source.as_frame(self._spark)
-        rides = direct is not None or stage.punctuation is not None
-        partitions = (self._partitions.get(direct or self._roots[stage.name][0]) or (0,)) if rides else ()
-        columns = tuple(frame.columns)
-        fed = query(frame, lambda view: feed_sql(stage, FeedRequest(view, columns, run.batch.batch_id, watermark, partitions)))
+        root = self._root_of(stage)
+        rides = direct is not None or _has_own_clock(stage)
+        request = FeedRequest(
+            view="",
+            columns=tuple(frame.columns),
+            batch_id=run.batch.batch_id,
+            watermark=watermark,
+            partitions=(self._partitions.get(root.name) or (0,)) if rides else (),
+            is_direct=direct is not None,
+            own_time=None if stage.time is None else own_time_sql(stage.time, frame),
+            max_future=root.time.max_future,
+        )
+        fed = query(frame, lambda view: feed_sql(stage, replace(request, view=view)), is_strict=stage.is_strict)
         if direct is not None:
-            self._advance(direct, _greatest(fed, partitions), run)
+            self._advance(direct, _greatest(fed, request.partitions), run)
             self._accountant.book_source(direct, fed, run.batch.batch_id, run.result)
         elif rides:
-            self._advance(self._roots[stage.name][0], _greatest(fed, partitions), run, _own_clock(stage))
-        self._book_statement(stage, fed, watermark, run)
+            run.reached[stage.name] = _greatest(fed, request.partitions)
+        self._book_statement(stage, fed, watermark, direct is not None, run)
         kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
         kept = kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
         return kept if kept.num_rows else None
 
-    def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, run: _Run) -> None:
+    def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: _Run) -> None:
         account = run.result.ledger.statement(stage.name)
         counts = _counts_by_fate(fed)
+        if not is_direct:
+            self._accountant.book_statement_fates(stage.name, stage.input, fed, run.batch.batch_id, run.result)
         account.passed += counts.get(Fate.OK, 0)
         account.filtered += counts.get(Fate.FILTERED, 0)
         account.late_corrected += late_corrected(stage, fed, watermark)
@@ -303,12 +345,19 @@ class _Run:
     flows: dict[str, Flow] = field(default_factory=dict)
     late: dict[str, Flow] = field(default_factory=dict)
     steps: dict[str, StepInput] = field(default_factory=dict)
-    tables: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    tables: dict[str, Tables] = field(default_factory=dict)
     cached: list[DataFrame] = field(default_factory=list)
+    # Greatest event times of stages with a clock of their own.
+    reached: dict[str, dict[int, int]] = field(default_factory=dict)
+
+
+def _has_own_clock(stage: Aggregate) -> bool:
+    """Where the statement says itself what event time is, or which rows move it, the source's clock is not its clock."""
+    return stage.punctuation is not None or stage.time is not None
 
 
 def _own_clock(stage: Aggregate) -> str:
-    return f"{stage.name}#punctuated"
+    return f"{stage.name}#own"
 
 
 def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:

@@ -36,7 +36,9 @@ def read_rows(read: Read, stream: SourceStream, arrival: str) -> DataFrame:
     time, moved = _event_time(read, frame.columns)
     frame = frame.selectExpr("*" if "_event_time" not in frame.columns else _all_but(frame, "_event_time"), f"{time} AS `_event_time`")
     frame = frame.selectExpr(*(quote(c) for c in _kept_columns(read)), RAW_TEXT, f"CAST({_fate(read, moved)} AS TINYINT) AS {FATE}")
-    return frame
+    # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
+    text = f"CASE WHEN {FATE} <> 0 THEN {RAW_TEXT} END AS {RAW_TEXT}"
+    return frame.selectExpr(*(quote(c) for c in frame.columns if c != RAW_TEXT), text)
 
 
 def _sortable(frame: DataFrame) -> str:
@@ -70,10 +72,11 @@ def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
     frame = frame.selectExpr(*others, RAW, f"from_json({RAW}, '{schema}', {options}) AS {_DECODED}")
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
     is_object = f"schema_of_variant(try_parse_json({RAW})) LIKE 'OBJECT%'"
-    broken = f"{_DECODED} IS NULL OR NOT startswith(ltrim({RAW}), '{{') OR ({_DECODED}.{_CORRUPT} IS NOT NULL AND NOT coalesce({is_object}, false))"
+    noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
+    broken = f"{_DECODED} IS NULL OR NOT startswith(ltrim({RAW}), '{{') OR ({noted} AND NOT coalesce({is_object}, false))"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
-    fate = _decode_fate(read, f"({broken})", f"{_DECODED}.{_CORRUPT} IS NOT NULL", [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
-    return frame.selectExpr(*others, *decoded, f"{RAW} AS {RAW_TEXT}", f"{fate} AS {FATE}")
+    fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
+    return frame.selectExpr(*others, *decoded, f"CAST({RAW} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}")
 
 
 def _spark_type(column: ColumnDef) -> str:
@@ -84,7 +87,7 @@ def _spark_type(column: ColumnDef) -> str:
 def _decoded_already(read: Read, frame: DataFrame) -> DataFrame:
     bad = f"{BAD} IS NOT NULL" if BAD in frame.columns else "false"
     fate = _decode_fate(read, bad, "false", [quote(c.name) for c in _required(read)])
-    raw = BAD if BAD in frame.columns else "CAST(NULL AS STRING)"
+    raw = f"CAST({BAD} AS BINARY)" if BAD in frame.columns else "CAST(NULL AS BINARY)"
     others = [quote(name) for name in frame.columns if name != BAD]
     return frame.selectExpr(*others, f"{raw} AS {RAW_TEXT}", f"{fate} AS {FATE}")
 

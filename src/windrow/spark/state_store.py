@@ -46,7 +46,12 @@ class StateStore:
         """Make a batch's change durable. After this returns, the batch cannot be lost. The end of the input is the last change."""
         steps = {name: _tick_json(given.tick) for name, given in change.steps.items()}
         tables = {name: given.rows for name, given in change.steps.items() if given.rows is not None}
-        header = {"batch_id": change.batch_id, "is_end": is_end, "steps": steps, **_small_json(change.clocks, change.counters, change.ledger)}
+        header = {
+            "batch_id": change.batch_id,
+            "is_end": is_end,
+            "steps": steps,
+            **_small_json(change.clocks, change.counters, change.ledger),
+        }
         self._folder.write(_file_name(change.batch_id, "change"), encode(header, tables))
 
     def settle(self, state: JobState) -> None:
@@ -62,7 +67,8 @@ class StateStore:
                     self._folder.remove(_file_name(version.batch_id, version.kind))
 
     def snapshot(self, state: JobState) -> None:
-        tables, index = {}, {}
+        tables: dict[str, pa.Table] = {}
+        index: dict[str, list[str]] = {}
         for name, named in state.tables.items():
             for table_name, frame in named.items():
                 key = f"t{len(index)}"
@@ -84,7 +90,8 @@ class StateStore:
         for batch_id in range(state.batch_id + 1, up_to + 1):
             if batch_id not in changes:
                 raise JobError(
-                    "WR811", f"the state of batch {batch_id} is missing in {self._folder.path}",
+                    "WR811",
+                    f"the state of batch {batch_id} is missing in {self._folder.path}",
                     "restore the folder from a backup, or start with a new --state folder",
                 )
             state.replay(self._read_change(batch_id), steps)
@@ -128,7 +135,8 @@ class StateStore:
             header, tables = decode(self._folder.read(_file_name(batch_id, "change")))
         except TornFileError as error:
             raise JobError(
-                "WR812", f"the state file of batch {batch_id} in {self._folder.path} is damaged",
+                "WR812",
+                f"the state file of batch {batch_id} in {self._folder.path} is damaged",
                 "restore the folder from a backup, or start with a new --state folder",
             ) from error
         steps = {name: StepInput(Tick(**tick), tables.get(name)) for name, tick in header["steps"].items()}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
+import polars as pl
+
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Feed
+from windrow.plan.stages import Aggregate, Feed, LookBack
 from windrow.spark.feeds import fixed_of, form_of, part_names
+from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
 from windrow.windowing.counted import CountStep
+from windrow.windowing.kept import KeepStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import SessionStep
 from windrow.windowing.slices import SliceStep
@@ -16,7 +20,8 @@ from windrow.windowing.step import WindowStep
 
 
 def layout_of(stage: Aggregate) -> Layout:
-    merges, parts = [], []
+    merges: list[pl.Expr] = []
+    parts: list[str] = []
     for item in stage.aggregates:
         names = part_names(item)
         merges.extend(part.merge(names) for part in form_of(item).parts)
@@ -24,7 +29,9 @@ def layout_of(stage: Aggregate) -> Layout:
     return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts))
 
 
-def build_step(stage: Aggregate) -> WindowStep:
+def build_step(stage: Aggregate | LookBack) -> WindowStep:
+    if isinstance(stage, LookBack):
+        return _keep_step(stage)
     layout = layout_of(stage)
     match stage.window:
         case Tumbling() | Sliding():
@@ -49,3 +56,13 @@ def build_step(stage: Aggregate) -> WindowStep:
             return CountStep(layout, count, every_row=stage.speech.every_row)
         case _:
             assert_never(stage.window)
+
+
+def _keep_step(stage: LookBack) -> KeepStep:
+    """With several looks, what is kept serves all of them: the most rows, of the coarsest partition."""
+    counts = [look.buffer for look in stage.looks]
+    keys = {tuple(look.partition_by) for look in stage.looks}
+    if len(keys) > 1:
+        return KeepStep((), None)
+    most = None if None in counts else max(count for count in counts if count is not None)
+    return KeepStep(tuple(key_name(0, j) for j in range(len(stage.looks[0].partition_by))), most)

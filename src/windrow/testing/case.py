@@ -47,7 +47,9 @@ def _objects(path: Path) -> Iterator[tuple[Any, str]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise UsageError("WR901", f"cannot read the case file {path}: {reason}", "give the path of a .jsonl file with one case a line") from error
+        raise UsageError(
+            "WR901", f"cannot read the case file {path}: {reason}", "give the path of a .jsonl file with one case a line"
+        ) from error
     if path.suffix == ".json":
         data = _parse(text, str(path))
         yield from ((item, f"{path}, case {i + 1}") for i, item in enumerate(data if isinstance(data, list) else [data]))

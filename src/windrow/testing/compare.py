@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -16,8 +16,8 @@ def plain(value: Any) -> Any:
     """A value as a case writes it: times as epoch milliseconds, decimals as numbers."""
     match value:
         case datetime():
-            aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-            micros = (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // _MICROSECOND
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            micros = (aware - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
             return micros // 1000 if micros % 1000 == 0 else micros / 1000
         case date():
             return value.isoformat()
@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
             return value
 
 
-_MICROSECOND = datetime(1970, 1, 1, microsecond=1) - datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def equal(expected: Any, actual: Any, tolerance: float) -> bool:

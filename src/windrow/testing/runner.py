@@ -18,8 +18,8 @@ from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, 
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
 from windrow.testing.engine import DirectEngine, Engine, Outcome
-from windrow.testing.streaming import StreamingEngine
 from windrow.testing.inference import created_names, infer_columns, memory_stream, read_names
+from windrow.testing.streaming import StreamingEngine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,9 @@ class CaseRunner:
     ``batches`` overrides how a case's rows are cut.
     """
 
-    def __init__(self, spark: SparkSession, *, streaming: bool = False, restart_every_batch: bool = False, batches: str | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession, *, streaming: bool = False, restart_every_batch: bool = False, batches: str | None = None
+    ) -> None:
         self._spark = spark
         self._streaming = streaming
         self._restarts = restart_every_batch

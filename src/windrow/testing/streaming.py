@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from windrow.compiling import Compiled
 from windrow.connectors.memory.runtime import FOLDERS, rows_to_table
+from windrow.connectors.runtime import SourceStream
 from windrow.jobs.options import RunOptions
 from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job
@@ -115,7 +116,7 @@ class _CaseJob(RunningJob):
         self.force: int | None = None
         self.is_end = False
 
-    def _partition_ids(self, name: str, count: int | None) -> tuple[int, ...] | None:
+    def _partition_ids(self, _stream: SourceStream) -> tuple[int, ...] | None:
         return self._case.partitions()
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:

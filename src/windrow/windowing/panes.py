@@ -10,7 +10,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import CHANGE, COUNT, EARLY, EMISSION, END, FINAL, FOREVER, LATE, REVISION, SEQ, SLICE, START, Layout, join_on
+from windrow.windowing.columns import (
+    CHANGE,
+    COUNT,
+    EARLY,
+    EMISSION,
+    END,
+    FINAL,
+    FOREVER,
+    LATE,
+    REVISION,
+    SEQ,
+    SLICE,
+    START,
+    Layout,
+    join_on,
+)
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 PANES = "panes"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.catalog.functions import Function
-from windrow.catalog.rendering import render
 from windrow.catalog.scope import Scope, is_aggregate
 from windrow.catalog.typing import infer
 from windrow.check.agreement import family, is_number_text
@@ -13,6 +12,7 @@ from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Expr, Interval, Lambda, Star
 from windrow.model.types import BOOLEAN, INTERVAL, STRING, DataType
+from windrow.sql import render_expr
 
 
 def argument_type(context: Context) -> Iterator[Diagnostic]:
@@ -36,7 +36,7 @@ def argument_type(context: Context) -> Iterator[Diagnostic]:
 def _judge(call: Call, known: Function, position: int, arg: Expr, type_: DataType) -> Iterator[Diagnostic]:
     if known.takes_number(position) and family(type_) not in ("number", "any") and type_ != INTERVAL and not is_number_text(arg):
         hint = _number_hint(call, known, arg, type_)
-        yield Diagnostic("WR222", f"{call.name} needs a number, but {render(arg)} is {type_}", arg.span or call.span, hint)
+        yield Diagnostic("WR222", f"{call.name} needs a number, but {render_expr(arg)} is {type_}", arg.span or call.span, hint)
     elif known.refuses_type(position, type_):
         message = f"{call.name} does not take {type_} as argument {position + 1}"
         yield Diagnostic("WR222", message, arg.span or call.span, f"{known.signature}: {known.doc}")
@@ -44,9 +44,9 @@ def _judge(call: Call, known: Function, position: int, arg: Expr, type_: DataTyp
 
 def _number_hint(call: Call, known: Function, arg: Expr, type_: DataType) -> str:
     if type_ == STRING:
-        return f"convert it: CAST({render(arg)} AS DOUBLE)"
+        return f"convert it: CAST({render_expr(arg)} AS DOUBLE)"
     if type_ == BOOLEAN and call.name.lower() == "sum":
-        return f"count the true ones: COUNT_IF({render(arg)})"
+        return f"count the true ones: COUNT_IF({render_expr(arg)})"
     return f"{known.signature}: {known.doc}"
 
 
@@ -54,5 +54,5 @@ def _sort_keys(call: Call, scope: Scope) -> Iterator[Diagnostic]:
     for key in call.within_group:
         type_ = infer(key.expr, scope)
         if call.name.lower() == "percentile_cont" and family(type_) not in ("number", "any") and type_ != INTERVAL:
-            message = f"{call.name} needs numbers to interpolate, but {render(key.expr)} is {type_}"
-            yield Diagnostic("WR222", message, key.span or call.span, f"convert it: ORDER BY CAST({render(key.expr)} AS DOUBLE)")
+            message = f"{call.name} needs numbers to interpolate, but {render_expr(key.expr)} is {type_}"
+            yield Diagnostic("WR222", message, key.span or call.span, f"convert it: ORDER BY CAST({render_expr(key.expr)} AS DOUBLE)")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.rendering import render
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer
 from windrow.check.agreement import may_be_boolean
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Case, Expr
+from windrow.sql import render_expr
 
 _CONDITIONS = frozenset({"WHERE", "HAVING", "QUALIFY", "ON", "WATERMARK", "TRIGGER"})
 
@@ -31,5 +31,5 @@ def condition(context: Context) -> Iterator[Diagnostic]:
 def _judge(clause: str, expr: Expr, scope: Scope) -> Iterator[Diagnostic]:
     type_ = infer(expr, scope)
     if not may_be_boolean(type_):
-        message = f"{clause} needs true or false, but {render(expr)} is {type_}"
-        yield Diagnostic("WR224", message, expr.span, f"write a comparison: {render(expr)} = ...")
+        message = f"{clause} needs true or false, but {render_expr(expr)} is {type_}"
+        yield Diagnostic("WR224", message, expr.span, f"write a comparison: {render_expr(expr)} = ...")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from windrow.catalog.rendering import render
 from windrow.catalog.scope import Alias, Resolved, Scope, is_aggregate, walk_own
 from windrow.check.blocks import Block, Context, Place
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Column, Expr, Literal, Node, Over, Star, children, transform
 from windrow.model.query import Select, SelectItem, Union
 from windrow.model.system import Origin
+from windrow.sql import render_expr
 
 _JUDGED = frozenset({"SELECT", "HAVING", "QUALIFY", "ORDER BY"})
 
@@ -109,6 +109,6 @@ def _is_inner(column: Column, block: Block) -> bool:
 
 
 def _hint(column: Column, block: Block) -> str:
-    shown = render(column)
-    keys = ", ".join([*(render(key) for key in block.select.group_by), shown])
+    shown = render_expr(column)
+    keys = ", ".join([*(render_expr(key) for key in block.select.group_by), shown])
     return f"add it: GROUP BY {keys}; or take one value of the group: LAST({shown})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.rendering import render
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, output_columns
 from windrow.check.agreement import are_comparable, can_calculate, family, may_be_boolean
@@ -12,6 +11,7 @@ from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Between, Binary, Case, Expr, InList, InQuery, IsDistinct, Literal, Node, Unary
 from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, DataType
+from windrow.sql import render_expr
 
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "<=>"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "DIV"})
@@ -56,22 +56,22 @@ def _arithmetic(node: Binary, scope: Scope) -> Iterator[Diagnostic]:
     left, right = infer(node.left, scope), infer(node.right, scope)
     if can_calculate(node.op, node.left, left, node.right, right):
         return
-    message = f"cannot calculate {left} {node.op} {right}: {render(node)}"
+    message = f"cannot calculate {left} {node.op} {right}: {render_expr(node)}"
     yield Diagnostic("WR223", message, node.span or node.left.span, _arithmetic_hint(node, left, right))
 
 
 def _arithmetic_hint(node: Binary, left: DataType, right: DataType) -> str:
     if STRING in (left, right):
         if node.op == "+" and left == right:
-            return f"to join texts write CONCAT({render(node.left)}, {render(node.right)})"
+            return f"to join texts write CONCAT({render_expr(node.left)}, {render_expr(node.right)})"
         text = node.left if left == STRING else node.right
-        cast = f"CAST({render(text)} AS DOUBLE)"
-        sides = (cast, render(node.right)) if left == STRING else (render(node.left), cast)
-        join = f", or CONCAT({render(node.left)}, {render(node.right)}) to join texts" if node.op == "+" else ""
+        cast = f"CAST({render_expr(text)} AS DOUBLE)"
+        sides = (cast, render_expr(node.right)) if left == STRING else (render_expr(node.left), cast)
+        join = f", or CONCAT({render_expr(node.left)}, {render_expr(node.right)}) to join texts" if node.op == "+" else ""
         return f"write {sides[0]} {node.op} {sides[1]}{join}"
     if "time" in (family(left), family(right)) and "number" in (family(left), family(right)):
         time = node.left if family(left) == "time" else node.right
-        return f"a time moves by an interval: {render(time)} {node.op} INTERVAL '1' SECOND"
+        return f"a time moves by an interval: {render_expr(time)} {node.op} INTERVAL '1' SECOND"
     return "both sides must be numbers"
 
 
@@ -88,23 +88,23 @@ def _comparable(op: str, left: Expr, left_type: DataType, right: Expr, right_typ
 def _comparison_hint(left: Expr, left_type: DataType, right: Expr, right_type: DataType) -> str:
     if TIMESTAMP in (left_type, right_type) and "number" in (family(left_type), family(right_type)):
         number = left if family(left_type) == "number" else right
-        return f"write TIMESTAMP_MILLIS({render(number)}) for milliseconds since 1970"
+        return f"write TIMESTAMP_MILLIS({render_expr(number)}) for milliseconds since 1970"
     if BOOLEAN in (left_type, right_type):
-        return f"compare true or false with TRUE or FALSE: {render(left if left_type == BOOLEAN else right)} = TRUE"
+        return f"compare true or false with TRUE or FALSE: {render_expr(left if left_type == BOOLEAN else right)} = TRUE"
     # The side that is not a literal is the one to keep as it is, unless only it is text.
     cast, to = (left, right_type) if left_type == STRING and not isinstance(left, Literal) else (right, left_type)
-    return f"convert one side: CAST({render(cast)} AS {to})"
+    return f"convert one side: CAST({render_expr(cast)} AS {to})"
 
 
 def _boolean(op: str, side: Expr, scope: Scope) -> Iterator[Diagnostic]:
     type_ = infer(side, scope)
     if not may_be_boolean(type_):
-        message = f"{op} needs true or false, but {render(side)} is {type_}"
-        yield Diagnostic("WR223", message, side.span, f"write a comparison: {render(side)} = ...")
+        message = f"{op} needs true or false, but {render_expr(side)} is {type_}"
+        yield Diagnostic("WR223", message, side.span, f"write a comparison: {render_expr(side)} = ...")
 
 
 def _signed(op: str, operand: Expr, scope: Scope) -> Iterator[Diagnostic]:
     type_ = infer(operand, scope)
     if family(type_) not in ("number", "any", "INTERVAL"):
-        message = f"{op} needs a number, but {render(operand)} is {type_}"
-        yield Diagnostic("WR223", message, operand.span, f"write {op}CAST({render(operand)} AS DOUBLE)")
+        message = f"{op} needs a number, but {render_expr(operand)} is {type_}"
+        yield Diagnostic("WR223", message, operand.span, f"write {op}CAST({render_expr(operand)} AS DOUBLE)")

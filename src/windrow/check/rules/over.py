@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.catalog.functions import FunctionKind
-from windrow.catalog.rendering import render
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Over
+from windrow.sql import render_expr
 
 _ALLOWED = frozenset({"SELECT", "QUALIFY", "ORDER BY"})
 
@@ -29,5 +29,5 @@ def over(context: Context) -> Iterator[Diagnostic]:
         elif isinstance(node, Call) and id(node) not in covered:
             known = scope.names.function(node.name)
             if known is not None and known.kind is FunctionKind.WINDOW:
-                hint = f"write {render(node)} OVER (ROWS WINDOW BUFFER 100 ROWS)"
+                hint = f"write {render_expr(node)} OVER (ROWS WINDOW BUFFER 100 ROWS)"
                 yield Diagnostic("WR232", f"{node.name} needs OVER (...)", node.name_span or node.span, hint)

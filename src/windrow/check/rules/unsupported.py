@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from windrow.aggregates import find_aggregate
+from windrow.catalog.functions import FunctionKind, function
 from windrow.catalog.own_functions import HEADER_FUNCTIONS
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery
+from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import CommonTable, DerivedSource, Join, LateralView, NamedSource, Select, Union
+from windrow.model.query import EmitChanges, Join, LateralView, NamedSource, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -24,7 +26,7 @@ from windrow.model.statement import (
     InsertInto,
     Show,
 )
-from windrow.model.window import OnWatermark, ProcessingTime, Punctuated, Rows, Session, Sliding, Trigger
+from windrow.model.window import OnSessionEnd, OnWatermark, Rows, Session
 
 _GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
 
@@ -54,15 +56,34 @@ def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Option) and node.key.lower() == key and value in (None, node.value.lower())
 
 
-def _is_other_trigger(node: Node) -> bool:
-    return isinstance(node, Trigger) and not isinstance(node, OnWatermark)
+def _is_missing_aggregate(node: Node) -> bool:
+    """Spark has it, but it has no partial, merge and finish here yet. Inside OVER, Spark's own is used."""
+    if not isinstance(node, Call):
+        return False
+    known = function(node.name)
+    is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE
+    return is_aggregate and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is None
+
+
+def _speaks_early(node: Node) -> bool:
+    """A session or count window that should speak before it closes, other than by EMIT CHANGES."""
+    if not isinstance(node, Select) or node.window is None or not isinstance(node.window.kind, Session | Rows):
+        return False
+    is_early = any(not isinstance(trigger, OnWatermark | OnSessionEnd) for trigger in node.window.triggers)
+    return is_early or (isinstance(node.emit, EmitChanges) and node.emit.is_per_batch)
+
+
+def _looks_back_at_groups(node: Node) -> bool:
+    if not isinstance(node, Select) or not (node.group_by or node.window):
+        return False
+    return any(isinstance(found, Over) for item in node.items for found in walk(item.expr))
+
+
+def _is_other_zone(node: Node) -> bool:
+    return isinstance(node, Option) and node.key.lower() == "time.zone" and node.value.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")
 
 
 GAPS: tuple[Gap, ...] = (
-    Gap("SLIDING windows are", _is(Sliding), "use WINDOW TUMBLING(1m)"),
-    Gap("SESSION windows are", _is(Session), "use WINDOW TUMBLING(1m)"),
-    Gap("ROWS windows are", _is(Rows), "use WINDOW TUMBLING(1m)"),
-    Gap("OVER (...) is", _is(Over), "aggregate with GROUP BY and WINDOW TUMBLING(1m)"),
     Gap("joins are", _is(Join), "read one stream"),
     Gap("CREATE TABLE is", _is(CreateTable), "use CREATE STREAM"),
     Gap("CREATE TABLE AS is", _is(CreateTableAs), "use CREATE STREAM ... AS SELECT"),
@@ -72,24 +93,26 @@ GAPS: tuple[Gap, ...] = (
     Gap("SHOW is", _is(Show), "remove the statement"),
     Gap("DESCRIBE is", _is(Describe), "remove the statement"),
     Gap("DROP is", _is(Drop), "remove the statement"),
-    Gap("SELECT DISTINCT is", _select(lambda select: select.is_distinct), "use GROUP BY"),
-    Gap("LIMIT is", _select(lambda select: select.limit is not None), "remove LIMIT"),
-    Gap("ORDER BY is", _select(lambda select: bool(select.order_by)), "remove ORDER BY"),
-    Gap("QUALIFY is", _select(lambda select: select.qualify is not None), "remove QUALIFY"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
-    Gap("UNION is", _is(Union), "write one statement for each SELECT"),
-    Gap("WITH ... AS (SELECT ...) is", _is(CommonTable), "write CREATE STREAM ... AS SELECT"),
-    Gap("SELECT in FROM is", _is(DerivedSource), "write CREATE STREAM ... AS SELECT and read that"),
     Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
-    Gap("triggers other than ON WATERMARK are", _is_other_trigger, "write TRIGGER ON WATERMARK"),
     Gap("header functions are", _calls(HEADER_FUNCTIONS), "remove the call"),
-    Gap("windows over processing time are", _is(ProcessingTime), "leave ON PROCESSING_TIME() out"),
-    Gap("PUNCTUATED watermarks are", _is(Punctuated), "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS(5s)"),
+    Gap("this aggregate is", _is_missing_aggregate, "use COUNT, SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."),
+    Gap("triggers that speak early, and CHANGES PER BATCH, in SESSION and ROWS windows are", _speaks_early, "use EMIT CHANGES"),
+    Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
+    Gap(
+        "DISTINCT in a query with GROUP BY or WINDOW is",
+        _select(lambda select: select.is_distinct and (bool(select.group_by) or select.window is not None)),
+        "remove DISTINCT",
+    ),
+    Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
+    Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
+    Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
+    Gap("'join.on_missing' is", _option("join.on_missing"), "leave the option out"),
+    Gap("'table.wait.timeout' is", _option("table.wait.timeout"), "leave the option out"),
     Gap("'watermark.granularity' = 'row' is", _option("watermark.granularity", "row"), "leave the option out"),
-    Gap("'state.ttl' is", _option("state.ttl"), "leave the option out"),
 )
 
 

@@ -59,7 +59,7 @@ def _record(row: Mapping[str, Any], seq: int) -> dict[str, Any]:
 
 def table_stream(spark: SparkSession, table: pa.Table, partitions: int) -> SourceStream:
     """A batch as a source's frame; one partition, so that nothing needs an exchange."""
-    frame = spark.createDataFrame(table).coalesce(1)  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+    frame = spark.createDataFrame(table).coalesce(1)
     return SourceStream(frame, partitions, "json")
 
 
@@ -71,10 +71,11 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     folder = FOLDERS.get(request.name)
     if folder is None:
         raise UsageError(
-            "WR550", f"the stream {request.name} is a memory source, and nobody handed it any rows",
+            "WR550",
+            f"the stream {request.name} is a memory source, and nobody handed it any rows",
             "memory sources are for cases (windrow test); use the connector 'files' or 'generator' to run",
         )
-    schema = spark.createDataFrame(SCHEMA.empty_table()).schema  # type: ignore[type-var]  # Arrow tables are taken since Spark 4
+    schema = spark.createDataFrame(SCHEMA.empty_table()).schema
     frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
     return SourceStream(frame, int(request.options.get("partitions", "1")), "json")
 
@@ -107,5 +108,5 @@ class MemorySink:
 SINKS: dict[str, MemorySink] = {}
 
 
-def open_sink(spark: SparkSession, request: SinkRequest) -> MemorySink:
+def open_sink(_spark: SparkSession, request: SinkRequest) -> MemorySink:
     return SINKS.setdefault(request.statement, MemorySink())

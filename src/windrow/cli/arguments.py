@@ -1,0 +1,48 @@
+"""Arguments that several commands take, and those with a long story."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    text = "text"
+    json = "json"
+
+
+class Shape(StrEnum):
+    text = "text"
+    json = "json"
+    mermaid = "mermaid"
+
+
+class Cut(StrEnum):
+    per_row = "per_row"
+    single = "single"
+    marked = "marked"
+
+
+def _option(name: str, text: str, metavar: str | None = None) -> typer.models.OptionInfo:
+    """An option without a default worth showing."""
+    made: typer.models.OptionInfo = typer.Option(name, help=text, metavar=metavar, show_default=False)
+    return made
+
+
+SqlFile = Annotated[str, typer.Argument(metavar="FILE", help="A SQL file; - reads standard input.", show_default=False)]
+SqlFiles = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)]
+CaseFiles = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Cases: .jsonl, one a line, or .json.", show_default=False)]
+Target = Annotated[str, typer.Argument(metavar="FILE|STATE_DIR", help="The SQL file that ran, or its state folder.", show_default=False)]
+
+FormOption = Annotated[Form, typer.Option("--format", help="For people or for programs.")]
+ShapeOption = Annotated[Shape, typer.Option("--format", help="A tree, JSON, or a Mermaid flowchart.")]
+Master = Annotated[str | None, _option("--master", "Spark master; local[*] if not given.", "URL")]
+State = Annotated[str | None, _option("--state", "Where state lives; .windrow/<file> if not given.", "DIR")]
+Settings = Annotated[list[str] | None, _option("--set", "A setting of Spark (spark.*) or of the run; repeatable.", "KEY=VALUE")]
+Interval = Annotated[str | None, _option("--trigger-interval", "Least time between two batches, such as 10s.", "DURATION")]
+Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
+Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
+Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]

@@ -1,0 +1,99 @@
+"""What one sees while jobs run: a line that is drawn anew on a terminal, a plain line now and then elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from windrow.cli.screen import say, show_micros, show_seconds
+from windrow.observe.status import JobStatus
+
+PLAIN_EVERY = 10.0
+
+
+class View(Protocol):
+    def __enter__(self) -> View: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def show(self, statuses: Sequence[JobStatus]) -> None: ...
+    def say(self, line: str) -> None: ...
+
+
+class Hidden:
+    """For --quiet: only what is asked of the user is said."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __enter__(self) -> Hidden:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+
+    def show(self, statuses: Sequence[JobStatus]) -> None: ...
+
+    def say(self, line: str) -> None:
+        say(self._console, line)
+
+
+class Plain(Hidden):
+    """For files and pipes: a line every ten seconds, and only when something has happened."""
+
+    def __init__(self, console: Console, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(console)
+        self._now = now
+        self._due = now() + PLAIN_EVERY
+        self._said: list[str] = []
+
+    def show(self, statuses: Sequence[JobStatus]) -> None:
+        if self._now() < self._due:
+            return
+        self._due = self._now() + PLAIN_EVERY
+        lines = [status_line(status) for status in statuses]
+        if lines != self._said:
+            self._said = lines
+            for line in lines:
+                self.say(line)
+
+
+class Drawn(Hidden):
+    """For a terminal. Shares its console with the console sink, so that rows are printed above the line."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._live = Live(console=console, transient=True, auto_refresh=False)
+
+    def __enter__(self) -> Drawn:
+        self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.stop()
+
+    def show(self, statuses: Sequence[JobStatus]) -> None:
+        text = "\n".join(status_line(status) for status in statuses)
+        self._live.update(Text(text, style="dim", no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+def status_line(status: JobStatus) -> str:
+    """A job at a glance."""
+    mark = "unset" if status.watermark is None else show_micros(status.watermark)
+    lag = "" if status.lag_seconds is None else f" (lag {show_seconds(status.lag_seconds)})"
+    return " · ".join(
+        [
+            f"{status.job} {status.state}",
+            f"batch {status.batch_id}" if status.batch_id >= 0 else "no batch yet",
+            f"{status.rows_in:,} rows",
+            f"{status.rows_per_second:,.0f} rows/s",
+            f"watermark {mark}{lag}",
+            f"open windows {status.open_windows:,}",
+            f"late {status.late:,}",
+            f"dead letters {status.dead_letters:,}",
+            f"emitted {status.emitted:,}",
+        ]
+    )

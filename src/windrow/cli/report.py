@@ -1,0 +1,102 @@
+"""The end of a run in words and numbers: where every row went, and whether the numbers add up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from windrow.cli.screen import meaning_of, say, table
+from windrow.observe.ledger import Account, Ledger
+from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus
+
+
+@dataclass(frozen=True)
+class Finish:
+    """How a run ended. ``again`` is the command that goes on from there, ``letters`` the one that lists dead letters."""
+
+    statuses: tuple[JobStatus, ...]
+    folders: dict[str, str]
+    mode: str
+    again: str
+    letters: str
+
+
+def print_report(finish: Finish, console: Console) -> None:
+    for status in finish.statuses:
+        say(console, "")
+        say(console, f"job {status.job}: {_ending(status, finish)}", style="bold")
+        if status.ledger.rows_in or status.ledger.statements:
+            _print_ledger(status.ledger, finish.folders.get(status.job, ""), finish, console)
+
+
+def _ending(status: JobStatus, finish: Finish) -> str:
+    where = f"after batch {status.batch_id}" if status.batch_id >= 0 else "before the first batch"
+    if status.state == FAILED:
+        return f"failed {where}; what was committed stays, and the same command goes on from there: {finish.again}"
+    if status.state == STOPPED:
+        return f"stopped {where}; windows stay open, and the same command goes on from there: {finish.again}"
+    if status.state == ENDED and finish.mode == "once":
+        return f"took in what was there, {where}; windows stay open, and the same command goes on from there"
+    if status.state == ENDED:
+        return f"reached the end of its input {where}; every window is closed"
+    return f"{status.state} {where}"
+
+
+def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console) -> None:
+    console.print(_ledger_table(ledger))
+    dead = _reasons((name, account.dead) for name, account in _accounts(ledger))
+    dropped = _reasons((name, account.dropped) for name, account in _accounts(ledger))
+    if dead:
+        say(
+            console,
+            f"dead letters: {sum(dead.values()):,}, kept in {folder}/dead_letters"
+            + (f", listed by: {finish.letters}" if finish.letters else ""),
+        )
+        console.print(_reason_table(dead))
+    if dropped:
+        say(console, f"dropped, as the options say: {sum(dropped.values()):,}")
+        console.print(_reason_table(dropped))
+    if ledger.is_balanced:
+        counted = f"each of {ledger.rows_in:,} rows was aggregated or passed on, filtered out, set aside or dropped"
+        say(console, f"The ledger adds up: {counted}.", style="green")
+    else:
+        say(console, "THE LEDGER DOES NOT ADD UP. This is a fault of Windrow: please report it with this table.", style="bold red")
+
+
+def _accounts(ledger: Ledger) -> list[tuple[str, Account]]:
+    return [*ledger.sources.items(), *ledger.statements.items()]
+
+
+def _ledger_table(ledger: Ledger) -> Table:
+    numbers = ("rows in>", "aggregated\nor passed on>", "filtered>", "dead letters>", "dropped>")
+    made = table("", *numbers, "late,\ncorrected>", "late,\nincluded>", "emitted>", "adds up")
+    for name, account in ledger.sources.items():
+        made.add_row(f"source {name}", *_numbers(account), "", "", "", _balance(account))
+    for name, account in ledger.statements.items():
+        late = (f"{account.late_corrected:,}", f"{account.late_included:,}", f"{account.emitted:,}")
+        made.add_row(f"statement {name}", *_numbers(account), *late, _balance(account))
+    return made
+
+
+def _numbers(account: Account) -> tuple[str, ...]:
+    numbers = (account.rows_in, account.passed, account.filtered, sum(account.dead.values()), sum(account.dropped.values()))
+    return tuple(f"{number:,}" for number in numbers)
+
+
+def _balance(account: Account) -> str:
+    return "yes" if account.is_balanced else f"NO: {account.rows_in - account.accounted:+,}"
+
+
+def _reasons(counts: Iterable[tuple[str, Counter[str]]]) -> Counter[tuple[str, str]]:
+    return Counter({(code, name): count for name, own in counts for code, count in own.items() if count})
+
+
+def _reason_table(reasons: Counter[tuple[str, str]]) -> Table:
+    made = table("code", "count>", "by", "because")
+    for (code, name), count in sorted(reasons.items()):
+        made.add_row(code, f"{count:,}", name, meaning_of(code))
+    return made

@@ -1,0 +1,134 @@
+"""One run from a compiled file to its report: start Spark, start the jobs, watch them, stop them, say where the rows went."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windrow.cli import codes
+from windrow.cli.live import Drawn, Hidden, Plain, View
+from windrow.cli.report import Finish, print_report
+from windrow.cli.screen import say, screen
+from windrow.cli.set_options import SPARK
+from windrow.cli.spark_start import start_spark
+from windrow.cli.stopping import StopWish
+from windrow.errors import UsageError, WindrowError
+from windrow.jobs import Jobs, RunOptions, start
+from windrow.spark.folders import open_folder
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from windrow.compiling import Compiled
+    from windrow.jobs.options import Mode
+
+_GLANCE = 0.25
+LOG = "spark.log"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A run as the command line asks for it. ``again`` and ``letters`` are commands to tell the user."""
+
+    mode: Mode
+    state: str
+    master: str
+    settings: Mapping[str, str]
+    trigger_interval_ms: int = 0
+    is_quiet: bool = False
+    is_json: bool = False
+    again: str = ""
+    letters: str = ""
+    # Where status and report go; chosen by what standard output is, if not given.
+    console: Console | None = None
+
+    @property
+    def is_silent(self) -> bool:
+        return self.is_quiet or self.is_json
+
+
+def run_file(compiled: Compiled, request: RunRequest) -> None:
+    """Returns when every job has ended or was stopped; raises what a job failed with, after its report."""
+    if not compiled.plan.jobs:
+        hint = "add a SELECT or CREATE STREAM ... AS SELECT"
+        raise UsageError(codes.NOTHING_TO_RUN, "there is nothing to run: the file only defines sources", hint)
+    console = request.console or watching_console()
+    log = _log_in(request.state)
+    if not request.is_silent:
+        _announce(compiled, request, console)
+    spark = start_spark(request.master, {k: v for k, v in request.settings.items() if k.startswith(SPARK)}, log)
+    try:
+        own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
+        options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
+        with StopWish() as wish:
+            _run_jobs(start(compiled, options, spark), wish, _view(request, console), request, console)
+    finally:
+        spark.stop()
+
+
+def watching_console() -> Console:
+    """Where status and reports go: with the rows on a terminal, beside them where the rows are read by another program."""
+    if not sys.stdout.isatty():
+        return screen(is_error=True)
+    from windrow.connectors.console.runtime import console
+
+    return console()
+
+
+def _log_in(state: str) -> Path | None:
+    """Spark's own output is kept with the state, if that is on a local disk. A folder that cannot be written fails here, early."""
+    if "://" in state:
+        return None
+    return Path(open_folder(None, state).path, LOG)
+
+
+def _announce(compiled: Compiled, request: RunRequest, console: Console) -> None:
+    jobs = compiled.plan.jobs
+    names = ", ".join(job.name for job in jobs)
+    say(console, f"starting {'job' if len(jobs) == 1 else f'{len(jobs)} jobs'} {names} · state in {request.state}", style="dim")
+    for job in jobs:
+        if not job.writes:
+            say(console, f"note: no statement of job {job.name} has a sink (WITH 'connector'), so its rows go nowhere", style="yellow")
+
+
+def _view(request: RunRequest, console: Console) -> View:
+    if request.is_silent:
+        return Hidden(screen(is_error=True))
+    return Drawn(console) if console.is_terminal else Plain(console)
+
+
+def _run_jobs(jobs: Jobs, wish: StopWish, view: View, request: RunRequest, console: Console) -> None:
+    try:
+        with view:
+            _watch(jobs, wish, view)
+    except BaseException:
+        with suppress(WindrowError):
+            jobs.stop()
+        _report(jobs, request, console)
+        raise
+    _report(jobs, request, console)
+
+
+def _watch(jobs: Jobs, wish: StopWish, view: View) -> None:
+    view.show(jobs.status())
+    while not jobs.await_end(_GLANCE):
+        if wish.asked:
+            view.say("stopping: the batch under way is finished first; once more stops at once")
+            jobs.stop()
+            return
+        view.show(jobs.status())
+
+
+def _report(jobs: Jobs, request: RunRequest, console: Console) -> None:
+    statuses = tuple(jobs.status())
+    folders = {status.job: jobs.state_folder(status.job) for status in statuses}
+    if request.is_json:
+        data = [{**status.to_json(), "state_folder": folders[status.job]} for status in statuses]
+        print(json.dumps({"mode": request.mode, "jobs": data}, default=str), flush=True)
+    elif not request.is_quiet:
+        print_report(Finish(statuses, folders, request.mode, request.again, request.letters), console)

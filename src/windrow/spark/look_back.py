@@ -1,0 +1,111 @@
+"""OVER in a batch: each row is looked at with the rows of its partition that arrived before it, and no others.
+
+So the result does not depend on how rows were cut into batches, whatever order the call itself asks for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from windrow.connectors.runtime import SEQ
+from windrow.model.expr import Over
+from windrow.model.system import SYSTEM_COLUMNS
+from windrow.plan.stages import Look, LookBack
+from windrow.spark.expressions import frame_sql, quote, sort_sql, to_sql
+from windrow.spark.flow import Flow
+from windrow.spark.reading import FATE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ORDER = "_arrived"  # place in the arrival order of the whole stream
+IS_NEW = "_is_new"
+_PLACE, _CURRENT = "_place", "_current"
+_RANKINGS = {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
+
+
+def rows_in_order(stage: LookBack, source: Flow, spark: SparkSession, first: int) -> pa.Table:
+    """The batch's rows after WHERE, numbered on from ``first`` in arrival order, with the keys of every look."""
+    frame = source.as_frame(spark)
+    if FATE in frame.columns:
+        frame = frame.where(f"{FATE} = 0").drop(FATE, "_raw_text")
+    if stage.where is not None:
+        frame = frame.where(to_sql(stage.where))
+    keys = [f"{to_sql(key)} AS {key_name(i, j)}" for i, look in enumerate(stage.looks) for j, key in enumerate(look.partition_by)]
+    table = frame.selectExpr("*", *keys).toArrow()
+    if SEQ in table.column_names:
+        table = table.sort_by(SEQ).drop_columns([SEQ])
+    return table.append_column(ORDER, pa.array(range(first, first + table.num_rows), pa.int64()))
+
+
+def key_name(look: int, key: int) -> str:
+    return f"_l{look}k{key}"
+
+
+def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...]) -> Flow:
+    """The output rows of a batch. ``kept`` are the rows held from before."""
+    frame = spark.createDataFrame(rows).coalesce(1).selectExpr("*", f"true AS {IS_NEW}")
+    everything = frame
+    if kept is not None and kept.height:
+        held = kept.select(rows.column_names).to_arrow().cast(rows.schema)
+        old = spark.createDataFrame(held).coalesce(1).selectExpr("*", f"false AS {IS_NEW}")
+        everything = old.unionByName(frame)
+    result = frame
+    for index, look in enumerate(stage.looks):
+        result = result.join(_look(index, look, everything), on=ORDER, how="left")
+    if stage.qualify is not None:
+        result = result.where(to_sql(stage.qualify))
+    return _project(stage, result, visible)
+
+
+def _look(index: int, look: Look, everything: DataFrame) -> DataFrame:
+    """Pair each new row with the rows it can see, call the functions over them, and keep the row's own value."""
+    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
+    placed = everything.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {ORDER}) AS {_PLACE}")
+    now = placed.where(IS_NEW).selectExpr(
+        f"{ORDER} AS {_CURRENT}", f"{_PLACE} AS _until", *(f"{key_name(index, j)} AS _n{j}" for j in range(len(look.partition_by)))
+    )
+    same = " AND ".join(["true", *(f"{key_name(index, j)} <=> _n{j}" for j in range(len(look.partition_by)))])
+    reach = f"{_PLACE} <= _until" + ("" if look.buffer is None else f" AND {_PLACE} > _until - {look.buffer}")
+    from pyspark.sql import functions
+
+    seen = now.join(placed, functions.expr(f"{same} AND {reach}"))
+    calls = [f"{_call(over)} AS {slot}" for slot, over in look.calls]
+    return seen.selectExpr(_CURRENT, ORDER, *calls).where(f"{ORDER} = {_CURRENT}").drop(_CURRENT)
+
+
+def _call(over: Over) -> str:
+    """A call over what a row sees. There is nothing after it, so LEAD gives its default."""
+    name = over.call.name.upper()
+    if name == "LEAD":
+        return to_sql(over.call.args[2]) if len(over.call.args) > 2 else "NULL"
+    order = ", ".join(map(sort_sql, over.spec.order_by)) or ORDER
+    frame = ""
+    if over.spec.frame is not None and name not in _RANKINGS | {"LAG"}:
+        frame = " " + frame_sql(over.spec.frame)
+    nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
+    return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {_CURRENT} ORDER BY {order}{frame})"
+
+
+def _project(stage: LookBack, frame: DataFrame, visible: tuple[str, ...]) -> Flow:
+    columns: list[str] = []
+    names: list[str] = []
+    for item in stage.items:
+        if item.expr is None:
+            columns.extend(quote(name) for name in visible)
+            names.extend(visible)
+        else:
+            columns.append(f"{to_sql(item.expr)} AS {quote(item.name)}")
+            names.append(item.name)
+    taken = {name.lower() for name in names}
+    there = set(frame.columns)
+    rest = [quote(c.name) for c in SYSTEM_COLUMNS if c.name in there and c.name not in taken and c.name != "_key"]
+    key = to_sql(stage.key) if stage.key is not None else "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
+    frame = frame.selectExpr(*columns, *rest, f"{key} AS `_key`", f"{ORDER} AS {SEQ}")
+    if stage.order_by:
+        frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
+        frame = frame.drop(SEQ).withColumnRenamed("_rank", SEQ)
+    return Flow(tuple(names), table=frame.toArrow().sort_by(SEQ))

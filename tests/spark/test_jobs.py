@@ -1,0 +1,161 @@
+"""Jobs from folder to folder: once, until the end, resumed, refused; and the ledger that adds up."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.errors import JobError, UsageError
+from windrow.observe.status import ENDED, JobStatus
+
+SOURCE = """
+CREATE STREAM trades (symbol STRING, price DOUBLE NOT NULL, ts BIGINT) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '1s'{extra}
+);
+"""
+QUERY = """
+CREATE STREAM candles AS
+  SELECT symbol, _window_start AS s, COUNT(*) AS n, MAX(price) AS high, _emission AS kind FROM trades
+  WHERE price > 0 GROUP BY symbol WINDOW TUMBLING(10s)
+  WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+"""
+
+
+def _write(folder: Path, name: str, rows: list[Any]) -> None:
+    target = folder / "in"
+    target.mkdir(exist_ok=True)
+    (target / name).write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    # Files are taken in the order of their times, and these were written within a millisecond: their names decide.
+    stamp = 1_700_000_000 + int(name.split(".")[0])
+    os.utime(target / name, (stamp, stamp))
+
+
+def _run(spark: SparkSession, folder: Path, mode: Any = "until_end", query: str = QUERY, extra: str = "") -> JobStatus:
+    sql = (SOURCE + query).format(folder=folder, extra=extra)
+    jobs = windrow.run(sql, spark=spark, mode=mode, state=folder / "state")
+    assert jobs.await_end(120)
+    return jobs.status()[0]
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in sorted((folder / "out").glob("batch-*.json")) for line in path.read_text().splitlines()]
+
+
+def _letters(folder: Path) -> list[dict[str, Any]]:
+    return [row for path in sorted((folder / "state").glob("*/dead_letters/*.parquet")) for row in pq.read_table(path).to_pylist()]
+
+
+def _trade(symbol: str, price: float | None, at: int) -> dict[str, Any]:
+    return {"symbol": symbol, "price": price, "ts": at}
+
+
+def test_every_row_is_somewhere(spark: SparkSession, tmp_path: Path) -> None:
+    far = 4_102_444_800_000  # the year 2100
+    _write(
+        tmp_path, "1.json", [_trade("A", 1.0, 1000), _trade("A", 5.0, 2000), _trade("B", -1.0, 3000), "{not json", _trade("B", 2.0, far)]
+    )
+    _write(tmp_path, "2.json", [_trade("A", 2.0, 15_000), _trade("A", None, 15_000), {"symbol": "A", "price": 3.0, "ts": None}])
+    _write(tmp_path, "3.json", [_trade("A", 9.0, 4000), {"symbol": "A", "price": "dear", "ts": 16_000}])
+    status = _run(spark, tmp_path)
+    assert status.state == ENDED
+    assert [(row["symbol"], row["n"], row["high"]) for row in _rows(tmp_path)] == [("A", 2, 5.0), ("A", 1, 2.0)]
+    source, statement = status.ledger.sources["trades"], status.ledger.statements["candles"]
+    assert status.ledger.is_balanced
+    assert (source.rows_in, source.passed) == (10, 5)
+    assert dict(source.dead) == {"WR701": 1, "WR702": 2, "WR703": 1, "WR704": 1}
+    assert (statement.rows_in, statement.passed, statement.filtered, dict(statement.dead)) == (5, 3, 1, {"WR705": 1})
+    letters = _letters(tmp_path)
+    assert len(letters) == 6
+    assert next(letter["raw"] for letter in letters if letter["code"] == "WR701") == b"{not json"
+    late = next(letter for letter in letters if letter["code"] == "WR705")
+    assert json.loads(late["row"]) == {"symbol": "A", "price": 9.0, "ts": 4000}
+    assert late["topic"].endswith("3.json")
+
+
+def test_once_keeps_windows_open_and_the_next_run_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    assert _run(spark, tmp_path, "once").open_windows == 1
+    assert _rows(tmp_path) == []
+    _write(tmp_path, "2.json", [_trade("A", 2.0, 2000), _trade("A", 3.0, 12_000)])
+    status = _run(spark, tmp_path, "once")
+    assert [(row["n"], row["high"]) for row in _rows(tmp_path)] == [(2, 2.0)]
+    assert status.rows_in == 3
+
+
+def test_running_again_after_the_end_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    _run(spark, tmp_path)
+    before = _rows(tmp_path)
+    assert _run(spark, tmp_path).state == ENDED
+    assert _rows(tmp_path) == before
+
+
+def test_new_rows_after_the_end_are_refused_and_not_lost(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    _run(spark, tmp_path)
+    _write(tmp_path, "2.json", [_trade("A", 1.0, 2000)])
+    with pytest.raises(JobError, match="WR820"):
+        _run(spark, tmp_path)
+
+
+def test_state_of_other_statements_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    _run(spark, tmp_path, "once")
+    with pytest.raises(UsageError, match="WR804"):
+        _run(spark, tmp_path, "once", QUERY.replace("10s", "20s"))
+
+
+def test_a_second_run_is_refused_while_the_first_lives(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    sql = (SOURCE + QUERY).format(folder=tmp_path, extra="")
+    jobs = windrow.run(sql, spark=spark, state=tmp_path / "state")
+    try:
+        with pytest.raises(UsageError, match=r"WR805.*running already: process"):
+            windrow.run(sql, spark=spark, state=tmp_path / "state")
+    finally:
+        jobs.stop()
+    assert _run(spark, tmp_path, "once").batch_id == 0
+
+
+@pytest.mark.parametrize(("policy", "code"), [("'bad.rows' = 'fail'", "WR701"), ("'event.time.on_missing' = 'fail'", "WR703")])
+def test_policy_fail_stops_the_job(spark: SparkSession, tmp_path: Path, policy: str, code: str) -> None:
+    _write(tmp_path, "1.json", ["{", {"symbol": "A", "price": 1.0, "ts": None}])
+    with pytest.raises(JobError, match=code):
+        _run(spark, tmp_path, extra=f", {policy}")
+
+
+def test_policy_drop_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", ["{", _trade("A", 1.0, 1000)])
+    status = _run(spark, tmp_path, extra=", 'bad.rows' = 'drop'")
+    assert dict(status.ledger.sources["trades"].dropped) == {"WR701": 1}
+    assert status.ledger.is_balanced
+    assert _letters(tmp_path) == []
+
+
+def test_stateless_statement_is_accounted_for_too(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000), _trade("B", -1.0, 1000), "{"])
+    query = """CREATE STREAM cheap AS SELECT symbol, price * 2 AS twice FROM trades WHERE price > 0
+               WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');"""
+    status = _run(spark, tmp_path, query=query)
+    assert _rows(tmp_path) == [{"symbol": "A", "twice": 2.0}]
+    account = status.ledger.statements["cheap"]
+    assert (account.rows_in, account.filtered, account.emitted) == (2, 1, 1)
+    assert status.ledger.is_balanced
+
+
+def test_error_policy_decides_about_division_by_zero(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
+    query = """CREATE STREAM q AS SELECT 1 / (price - 1) AS x FROM trades
+               WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json'{policy});"""
+    _run(spark, tmp_path, query=query.replace("{policy}", ""))
+    assert _rows(tmp_path) == [{"x": None}]
+    with pytest.raises(JobError, match="DIVIDE_BY_ZERO"):
+        _run(spark, tmp_path, query=query.replace("STREAM q", "STREAM r").replace("{policy}", ", 'error.policy' = 'fail'"))

@@ -1,0 +1,113 @@
+"""What a run shows and how it stops, without Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from windrow.cli.live import Drawn, Plain, status_line
+from windrow.cli.report import Finish, print_report
+from windrow.cli.stopping import StopWish
+from windrow.observe.ledger import Account, Ledger
+from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus
+
+LEDGER = Ledger(
+    {"trades": Account(rows_in=100, passed=95, dead=Counter({"WR701": 5}))},
+    {
+        "candles": Account(
+            rows_in=95, passed=80, filtered=10, dead=Counter({"WR705": 4}), dropped=Counter({"WR706": 1}), late_corrected=2, emitted=7
+        )
+    },
+)
+STATUS = JobStatus("candles", ENDED, 3, 100, 50.4, 1_767_225_600_000_000, 3.0, 2, 0, 6, 9, 7, 0.5, LEDGER)
+
+
+def text_console(*, terminal: bool = False) -> tuple[Console, StringIO]:
+    out = StringIO()
+    return Console(file=out, width=160, force_terminal=terminal, color_system=None), out
+
+
+def report(status: JobStatus, mode: str = "until_end") -> str:
+    console, out = text_console()
+    print_report(Finish((status,), {"candles": "/state/candles"}, mode, "windrow run x.sql", "windrow dead-letters x.sql"), console)
+    return out.getvalue()
+
+
+def test_the_report_accounts_for_every_row() -> None:
+    shown = report(STATUS)
+    rows = {" ".join(line.split()) for line in shown.splitlines()}
+    assert "source trades 100 95 0 5 0 yes" in rows
+    assert "statement candles 95 80 10 4 1 2 0 7 yes" in rows
+    assert "WR701 5 trades the row could not be decoded" in rows
+    assert "dead letters: 9, kept in /state/candles/dead_letters, listed by: windrow dead-letters x.sql" in rows
+    assert "dropped, as the options say: 1" in rows
+    assert "The ledger adds up: each of 100 rows" in shown
+
+
+def test_a_ledger_that_does_not_add_up_is_said() -> None:
+    ledger = Ledger({"t": Account(rows_in=3, passed=2)})
+    shown = report(JobStatus("candles", ENDED, 0, ledger=ledger))
+    assert "NO: +1" in shown
+    assert "DOES NOT ADD UP" in shown
+
+
+@pytest.mark.parametrize(
+    ("state", "mode", "said"),
+    [
+        (ENDED, "until_end", "reached the end of its input after batch 3; every window is closed"),
+        (ENDED, "once", "windows stay open"),
+        (STOPPED, "continuous", "stopped after batch 3; windows stay open, and the same command goes on from there: windrow run x.sql"),
+        (FAILED, "continuous", "failed after batch 3"),
+    ],
+)
+def test_the_report_says_how_it_ended(state: str, mode: str, said: str) -> None:
+    assert said in report(JobStatus("candles", state, 3, ledger=LEDGER), mode)
+
+
+def test_the_status_line_has_everything() -> None:
+    assert status_line(STATUS) == (
+        "candles ended · batch 3 · 100 rows · 50 rows/s · watermark 2026-01-01 00:00:00 (lag 3.0 s) · open windows 2 · late 6 · dead letters 9 · emitted 7"
+    )
+    assert "no batch yet" in status_line(JobStatus("x", "starting"))
+
+
+def test_plain_status_comes_every_ten_seconds_and_only_when_it_changed() -> None:
+    clock = iter([0.0, 5.0, 11.0, 11.0, 22.0, 22.0])
+    console, out = text_console()
+    view = Plain(console, lambda: next(clock))
+    view.show([STATUS])
+    assert out.getvalue() == ""
+    view.show([STATUS])
+    view.show([STATUS])
+    assert out.getvalue().count("candles ended") == 1
+
+
+def test_the_drawn_line_vanishes_and_rows_stay() -> None:
+    console, out = text_console(terminal=True)
+    with Drawn(console) as view:
+        view.show([STATUS])
+        view.say("a row")
+    assert "rows/s" in out.getvalue()
+    assert "a row" in out.getvalue()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_a_wish_to_stop(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    now = iter([0.0, 0.5, 2.0])
+    monkeypatch.setattr("windrow.cli.stopping.time.monotonic", lambda: next(now))
+    before = signal.getsignal(number)
+    with StopWish() as wish:
+        os.kill(os.getpid(), number)
+        assert wish.asked
+        os.kill(os.getpid(), number)
+        assert ended == []
+        os.kill(os.getpid(), number)
+        assert ended == [130]
+    assert signal.getsignal(number) == before

@@ -1,0 +1,107 @@
+"""Golden plans: ``tests/conformance/plans/*.sql`` beside what EXPLAIN prints for them.
+
+After a change that is meant, rewrite them and read the diff::
+
+    .venv/bin/python tests/unit/plan/test_explain.py
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from windrow.compiling import compile_sql
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.plan import Plan, plan_script
+from windrow.plan.explain import Format, explain
+from windrow.sql import parse
+
+PLANS = Path(__file__).resolve().parents[2] / "conformance" / "plans"
+FILES = sorted(PLANS.glob("*.sql"))
+ENDINGS: dict[Format, str] = {"text": ".plan.txt", "json": ".plan.json", "mermaid": ".plan.mmd"}
+SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts');\n"
+
+
+def plan_of(file: Path) -> Plan:
+    return compile_sql(file.read_text(encoding="utf-8"), file.name, {}).plan
+
+
+def text_of(sql: str) -> str:
+    """The plan of a query that may be ahead of what the checks let through."""
+    return explain(plan_script(parse(SOURCE + sql)))
+
+
+@pytest.mark.parametrize("form", ENDINGS)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_plan_reads_as_its_golden(file: Path, form: Format) -> None:
+    golden = file.with_suffix(ENDINGS[form])
+    assert explain(plan_of(file), form) + "\n" == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_stage_is_shown_once_in_every_shape(file: Path) -> None:
+    plan = plan_of(file)
+    stages = [stage for job in plan for stage in job.stages]
+    tree = [line for line in explain(plan).splitlines() if line.lstrip("│ ").startswith(("├─", "└─"))]
+    boxes = [line for line in explain(plan, "mermaid").splitlines() if '"' in line and "subgraph" not in line]
+    named = [stage["name"] for job in json.loads(explain(plan, "json"))["jobs"] for stage in job["stages"]]
+    assert len(tree) == len(boxes) == len(stages)
+    assert named == [stage.name for stage in stages]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT COUNT(*) FROM t WINDOW SLIDING(1m, 10s)", "sliding: 1m long, a new one every 10s"),
+        ("SELECT COUNT(*) FROM t WINDOW SESSION(5m, MAX 1h)", "session: rows of a group at most 5m apart, 1h long at most"),
+        ("SELECT COUNT(*) FROM t WINDOW ROWS(3)", "once, when the window is full (final)"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) ON PROCESSING_TIME()", "the arrival clock"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) WITH WATERMARK PUNCTUATED(v = 1)", "moved only by rows with v = 1"),
+        (
+            "SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) TRIGGER EVERY 30s OR EVERY 10 RECORDS",
+            "every 10 rows (early); every 30s of the arrival",
+        ),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) TRIGGER WHEN v > 9", "when a row has v > 9 (early)"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) LATE_DATA_STRATEGY DROP", "dropped and counted, if no window takes it"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) LATE_DATA_STRATEGY UPDATE_PREVIOUS", "up to 1m after the end of its window"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) ON EVENT_TIME(ts)", "ts, named by the window"),
+        ("SELECT DISTINCT k FROM t", "each group once, when its first row comes (change)"),
+        ("SELECT k, COUNT(*) AS n FROM t GROUP BY k EMIT FINAL", "once, when a bounded input ends (final)"),
+        ("SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 3", "COUNT(*) DESC"),
+        ("SELECT k FROM t UNION ALL SELECT k FROM t", "out/1, out/2"),
+    ],
+)
+def test_what_is_planned_is_said(sql: str, said: str) -> None:
+    assert said in text_of(sql)
+
+
+def test_a_stage_with_two_inputs_is_drawn_once() -> None:
+    assert text_of("SELECT k FROM t UNION ALL SELECT k FROM t").count("merge out") == 1
+
+
+def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = CONNECTORS["memory"]
+    secret = OptionSpec("password", OptionKind.TEXT, "", is_secret=True)
+    monkeypatch.setitem(CONNECTORS, "memory", replace(spec, source=(*(spec.source or ()), secret)))
+    plan = plan_script(parse("CREATE STREAM t (a INT) WITH ('connector' = 'memory', 'password' = 'hunter2'); SELECT a FROM t"))
+    for form in ENDINGS:
+        assert "hunter2" not in explain(plan, form)
+    assert "password = ***" in explain(plan)
+
+
+def test_a_file_without_a_query_says_so() -> None:
+    assert explain(plan_script(parse(SOURCE))) == "no job: the file only defines sources"
+
+
+def write_goldens() -> None:
+    for file in FILES:
+        for form, ending in ENDINGS.items():
+            file.with_suffix(ending).write_text(explain(plan_of(file), form) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_goldens()
