@@ -16,22 +16,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from windrow.compiling import Compiled, compile_sql
 from windrow.errors import JobError, SqlError, UsageError, WindrowError
-from windrow.settings import environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from windrow.compiling import Compiled
     from windrow.jobs import Jobs
     from windrow.jobs.options import Mode
 
 __version__ = "0.1.0"
-__all__ = ["Compiled", "JobError", "SqlError", "UsageError", "WindrowError", "compile", "run"]
+__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "compile", "run"]
 
 
 def compile(sql: str, *, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Compiled:  # noqa: A001  # the name users expect
     """Parse, check and plan SQL text. Raises SqlError with every diagnostic at once. Starts no Spark."""
+    from windrow.compiling import compile_sql
+    from windrow.settings import environment
+
     return compile_sql(sql, name, environment() if env is None else env)
 
 

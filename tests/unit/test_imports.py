@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "connectors": {"model", "errors"},
     "aggregates": {"model", "errors"},
     "windowing": {"model"},
-    "catalog": {"model", "errors", "sql.durations", "aggregates", "connectors.spec", "connectors.registry"},
+    "catalog": {"model", "errors", "sql", "aggregates", "connectors.spec", "connectors.registry"},
     "check": {"model", "errors", "sql", "aggregates", "catalog", "connectors.spec", "connectors.registry"},
     "plan": {"model", "errors", "sql", "aggregates", "catalog", "check", "windowing", "connectors.spec", "connectors.registry"},
     "compiling": {"model", "errors", "sql", "aggregates", "catalog", "check", "plan", "connectors.spec", "connectors.registry"},

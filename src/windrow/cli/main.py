@@ -9,6 +9,8 @@ import typer
 from windrow.cli import checking, explaining, formatting, letters, running, trying
 from windrow.cli.app import app, guarded
 
+__all__ = ["app", "main"]
+
 
 def _show_version(wanted: bool) -> None:
     if wanted:

@@ -9,16 +9,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from windrow.cli import codes
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
-
-def start_spark(master: str, settings: Mapping[str, str] | None = None, log: Path | None = None) -> SparkSession:
-    """A session whose own output, for as long as it lives, goes to ``log`` (a temporary file where none is given)."""
+def start_spark(master: str, settings: Mapping[str, str] | None = None, log: Path | None = None) -> Any:
+    """A SparkSession whose own output, for as long as it lives, goes to ``log`` (a temporary file where none is given)."""
     from windrow.errors import JobError, WindrowError
     from windrow.settings import load_settings
     from windrow.spark.session import make_session

@@ -26,6 +26,8 @@ EARLY, FINAL, LATE, CHANGE, RETRACT = "early", "final", "late", "change", "retra
 FOREVER = 1 << 61
 NEVER = -(1 << 61)
 
+_LIST, _MEMBER = "_list", "_member"
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -35,13 +37,29 @@ class Layout:
     merges: tuple[pl.Expr, ...]
     parts: tuple[str, ...]
 
-    def merge(self, frame: pl.DataFrame, *by: str, extra: tuple[pl.Expr, ...] = ()) -> pl.DataFrame:
+    def merge(self, frame: pl.DataFrame, *by: str) -> pl.DataFrame:
         """One row per group and ``by`` columns, with all its partials merged."""
         wanted = [*self.keys, *by]
-        merged = [pl.col(COUNT).sum(), *self.merges, *extra]
+        columns = [*wanted, COUNT, *self.parts]
         if not wanted:
-            return frame.select(merged) if frame.height else frame.select(COUNT, *self.parts)
-        return frame.group_by(wanted, maintain_order=False).agg(merged)
+            return frame.select(self._merged()) if frame.height else frame.select(columns)
+        # A partial that is alone is merged already. Among many groups most are, and looking costs far less than merging.
+        is_alone = frame.select(wanted).is_unique()
+        if is_alone.all():
+            return frame.select(columns)
+        merged = frame.filter(~is_alone).group_by(wanted, maintain_order=False).agg(self._merged())
+        alone = frame.filter(is_alone).select(columns)
+        return pl.concat([alone, merged], how="vertical_relaxed") if alone.height else merged
+
+    def merge_members(self, partials: pl.DataFrame, members: list[list[int]]) -> pl.DataFrame:
+        """One merged row for each list of row numbers, in the order of the lists. No list may be empty."""
+        lists = pl.DataFrame({_LIST: range(len(members)), _MEMBER: members}, schema={_LIST: pl.Int64, _MEMBER: pl.List(pl.Int64)})
+        each = lists.explode(_MEMBER)
+        parts = partials.select(COUNT, *self.parts)[each[_MEMBER]].with_columns(each[_LIST])
+        return parts.group_by(_LIST).agg(self._merged()).sort(_LIST).drop(_LIST)
+
+    def _merged(self) -> list[pl.Expr]:
+        return [pl.col(COUNT).sum(), *self.merges]
 
 
 def join_on(left: pl.DataFrame, right: pl.DataFrame, on: tuple[str, ...], how: str, suffix: str = "_right") -> pl.DataFrame:

@@ -16,6 +16,7 @@ from windrow.windowing.columns import COUNT, EMISSION, END, FINAL, LATE, NEVER, 
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 HELD, FRESH, EMITTED = "held", "fresh", "emitted"
+MOST_CHUNKS = 64
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,26 @@ class SliceStep:
         if not touched.height:
             return None
         touched = touched.select(*self.layout.keys, START).unique()
-        everything = self._windows_of(held, fresh, least_end, tick.before)
-        if everything is None:
-            return None
-        again = join_on(everything, touched, (*self.layout.keys, START), "semi")
-        merged = self._emission(again, LATE)
+        everything = self._windows_of(self._of_groups(held, touched), self._of_groups(fresh, touched), least_end, tick.before)
+        assert everything is not None, "the rows of this batch are among the fresh ones"
+        window = (*self.layout.keys, START)
+        merged = self._emission(join_on(everything, touched, window, "semi"), LATE)
         if emitted is None:
             return merged
-        before = emitted.group_by([*self.layout.keys, START]).agg(pl.col(REVISION).sum().alias("_before"))
-        numbered = join_on(merged, before, (*self.layout.keys, START), "left")
+        before = join_on(emitted, touched, window, "semi").group_by(window).agg(pl.col(REVISION).sum().alias("_before"))
+        numbered = join_on(merged, before, window, "left")
         return numbered.with_columns((pl.col("_before").fill_null(0) + 1).cast(pl.Int32).alias(REVISION)).drop("_before")
+
+    def _of_groups(self, slices: pl.DataFrame | None, touched: pl.DataFrame) -> pl.DataFrame | None:
+        if slices is None or not self.layout.keys:
+            return slices
+        return join_on(slices, touched.select(self.layout.keys).unique(), self.layout.keys, "semi")
 
     def _closed(self, held: pl.DataFrame | None, fresh: pl.DataFrame | None, tick: Tick) -> pl.DataFrame | None:
         """Windows whose end the watermark passed in this batch."""
         if tick.after is None or tick.reached <= tick.judged_by:
+            return None
+        if self.fixed.earliest_open_start(tick.judged_by) + self.fixed.size > tick.after:
             return None
         due = self._windows_of(held, fresh, tick.judged_by, tick.after)
         return None if due is None else self._emission(due, FINAL)
@@ -100,14 +107,15 @@ class SliceStep:
     def _settle(self, held: pl.DataFrame | None, fresh: pl.DataFrame | None, emitted: pl.DataFrame | None, tick: Tick) -> dict[str, pl.DataFrame]:
         """Let go of what no window will ask for, and merge the pile once it is as large as what was merged before."""
         if tick.after is not None:
-            kept_slice = self._last_end(pl.col(SLICE)) + self.lateness > tick.after
-            held = None if held is None else held.filter(kept_slice)
-            fresh = None if fresh is None else fresh.filter(kept_slice)
-            if emitted is not None:
-                emitted = emitted.filter(pl.col(START) + self.fixed.size + self.lateness > tick.after)
+            # Everything before the earliest window that is still kept. Where nothing goes, a filter copies nothing.
+            kept = pl.lit(self.fixed.earliest_open_start(tick.after - self.lateness), pl.Int64)
+            held = None if held is None else held.filter(pl.col(SLICE) >= kept)
+            fresh = None if fresh is None else fresh.filter(pl.col(SLICE) >= kept)
+            emitted = None if emitted is None else emitted.filter(pl.col(START) >= kept)
         if fresh is not None and (held is None or fresh.height >= held.height):
             both = stack([held, fresh])
-            held, fresh = (None if both is None else self.layout.merge(both, SLICE)), None
+            held, fresh = (None if both is None else self.layout.merge(both, SLICE).rechunk()), None
+        fresh, emitted = _tidy(fresh), _tidy(emitted)
         tables = {HELD: held, FRESH: fresh, EMITTED: emitted}
         return {name: table for name, table in tables.items() if table is not None and table.height}
 
@@ -120,3 +128,8 @@ class SliceStep:
             return None
         bounds = (pl.col(SLICE).alias(START), self._last_end(pl.col(SLICE)).alias(END))
         return everything.select(*self.layout.keys, *bounds, COUNT).group_by([*self.layout.keys, START, END]).agg(pl.col(COUNT).sum())
+
+
+def _tidy(pile: pl.DataFrame | None) -> pl.DataFrame | None:
+    """A pile of many small pieces is slow to look through."""
+    return pile.rechunk() if pile is not None and pile.n_chunks() > MOST_CHUNKS else pile

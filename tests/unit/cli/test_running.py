@@ -71,7 +71,8 @@ def test_the_report_says_how_it_ended(state: str, mode: str, said: str) -> None:
 
 def test_the_status_line_has_everything() -> None:
     assert status_line(STATUS) == (
-        "candles ended · batch 3 · 100 rows · 50 rows/s · watermark 2026-01-01 00:00:00 (lag 3.0 s) · open windows 2 · late 6 · dead letters 9 · emitted 7"
+        "candles ended · batch 3 · 100 rows · 50 rows/s · watermark 2026-01-01 00:00:00 (lag 3.0 s) · "
+        "open windows 2 · late 6 · dead letters 9 · emitted 7"
     )
     assert "no batch yet" in status_line(JobStatus("x", "starting"))
 

@@ -79,6 +79,12 @@ def _looks_back_at_groups(node: Node) -> bool:
     return any(isinstance(found, Over) for item in node.items for found in walk(item.expr))
 
 
+def _qualifies_nothing(node: Node) -> bool:
+    if not isinstance(node, Select) or node.qualify is None:
+        return False
+    return not any(isinstance(found, Over) for expr in (*(item.expr for item in node.items), node.qualify) for found in walk(expr))
+
+
 def _is_other_zone(node: Node) -> bool:
     return isinstance(node, Option) and node.key.lower() == "time.zone" and node.value.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")
 
@@ -107,6 +113,7 @@ GAPS: tuple[Gap, ...] = (
         _select(lambda select: select.is_distinct and (bool(select.group_by) or select.window is not None)),
         "remove DISTINCT",
     ),
+    Gap("QUALIFY without OVER is", _qualifies_nothing, "write WHERE"),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
