@@ -43,5 +43,5 @@ def run_demo() -> None:
         request = RunRequest("until_end", str(Path(folder, "demo")), load_settings().default_master, {}, again="windrow demo", console=out)
         run_file(compile_sql(sql, "demo.sql", {}), request)
         say(out, "")
-        show_letters(Path(request.state), 5, out)
+        show_letters(Path(request.state), 3, out)
     say(out, AFTER.format(file=source))

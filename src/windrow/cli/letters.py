@@ -25,7 +25,7 @@ def list_letters(
     target: Target,
     state: State = None,
     form: FormOption = Form.text,
-    limit: Annotated[int, typer.Option("--limit", help="How many rows of a job are shown; 0 shows all.", min=0)] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="How many rows are shown for each reason; 0 shows all.", min=0)] = 20,
 ) -> None:
     """List the rows that a job set aside: late ones, broken ones, with the reason of each. Starts no Spark."""
     from windrow.errors import UsageError
@@ -72,10 +72,18 @@ def _show(own: JobLetters, limit: int, console: Console) -> None:
         return
     say(console, f"{len(own.records):,} dead letters of job {own.job}, in {own.folder}")
     console.print(_counts(own))
-    shown = own.records[: limit or None]
+    shown = _first_of_each(own.records, limit or len(own.records))
     console.print(_rows(shown))
     if len(shown) < len(own.records):
         say(console, f"... and {len(own.records) - len(shown):,} more: --limit 0 shows all, --format json gives them to programs")
+
+
+def _first_of_each(records: tuple[dict[str, Any], ...], limit: int) -> list[dict[str, Any]]:
+    """The first rows for each reason, so that a frequent one does not hide a rare one."""
+    by_code: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        by_code.setdefault(record["code"], []).append(record)
+    return [record for code in sorted(by_code) for record in by_code[code][:limit]]
 
 
 def _counts(own: JobLetters) -> Table:
@@ -88,7 +96,7 @@ def _counts(own: JobLetters) -> Table:
     return made
 
 
-def _rows(records: tuple[dict[str, Any], ...]) -> Table:
+def _rows(records: list[dict[str, Any]]) -> Table:
     from rich.text import Text
 
     from windrow.cli.screen import show_time, table

@@ -77,7 +77,7 @@ class Drawn(Hidden):
 
     def show(self, statuses: Sequence[JobStatus]) -> None:
         text = "\n".join(status_line(status) for status in statuses)
-        self._live.update(Text(text, style="dim", no_wrap=True, overflow="ellipsis"), refresh=True)
+        self._live.update(Text(text, style="dim"), refresh=True)
 
 
 def status_line(status: JobStatus) -> str:

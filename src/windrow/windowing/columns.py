@@ -6,6 +6,7 @@ Times are whole microseconds since the epoch (INT64), so that nothing depends on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -62,6 +63,12 @@ class Layout:
         return [pl.col(COUNT).sum(), *self.merges]
 
 
-def join_on(left: pl.DataFrame, right: pl.DataFrame, on: tuple[str, ...], how: str, suffix: str = "_right") -> pl.DataFrame:
+def join_on(
+    left: pl.DataFrame,
+    right: pl.DataFrame,
+    on: tuple[str, ...],
+    how: Literal["left", "inner", "semi", "anti"],
+    maintain_order: Literal["none", "left"] = "none",
+) -> pl.DataFrame:
     """A join in which NULL is a value like any other, as in GROUP BY."""
-    return left.join(right, on=list(on), how=how, nulls_equal=True, suffix=suffix, coalesce=True)  # type: ignore[arg-type]  # 'how' is a Literal
+    return left.join(right, on=list(on), how=how, nulls_equal=True, coalesce=True, maintain_order=maintain_order)

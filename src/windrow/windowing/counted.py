@@ -7,10 +7,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from windrow.windowing.columns import CHANGE, COUNT, EMISSION, END, FINAL, FIRST, FOREVER, LAST, REVISION, SEQ, START, Layout
+from windrow.windowing.shelf import Shelf
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
-HELD = "held"
 _NUMBER = "_number"
+_BEFORE = "_before"
+_BLOCK = "_block"
+
+# EMIT CHANGES shows a window after each of its rows: so many rows of a group are taken at a time, since every one of them is
+# merged again for each that follows it.
+ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -22,58 +28,78 @@ class CountStep:
     every_row: bool = False
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        held = state.get(HELD)
-        if self.every_row and rows is not None and rows.height > 1:
-            return self._row_by_row(state, rows.sort(SEQ), tick)
+        shelf = Shelf.of(state, self.layout.keys)
         spoken: list[pl.DataFrame | None] = []
         if rows is not None and rows.height:
-            held = self._take(held, rows.sort(SEQ))
-            spoken.append(self._speak(held))
-            held = held.filter(pl.col(COUNT) < self.count).drop(_NUMBER)
-        if held is not None and held.height:
-            spoken.append(self._end_of_input(held, tick))
-        ended = _is_end(tick)
-        return StepResult({} if held is None or not held.height or ended else {HELD: held}, stack(spoken))
+            shelf, said = self._row_by_row(shelf, rows) if self.every_row else self._take(shelf, rows)
+            spoken.append(said)
+        if not _is_end(tick):
+            return StepResult(shelf.tables(), stack(spoken))
+        left = shelf.everything()
+        if left is not None and not self.every_row:
+            spoken.append(self._shape(left.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL).sort(END, START, *self.layout.keys))
+        return StepResult({}, stack(spoken))
 
-    def _row_by_row(self, state: Tables, rows: pl.DataFrame, tick: Tick) -> StepResult:
-        spoken: list[pl.DataFrame | None] = []
-        for index in range(rows.height):
-            result = self.step(state, rows.slice(index, 1), tick)
-            state = result.state
-            spoken.append(result.emissions)
-        return StepResult(state, stack(spoken))
+    def _take(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame | None]:
+        """Merge what is held and the rows into windows, and let the full ones speak in the order they filled up."""
+        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        merged = self._numbered(held, rows).group_by([*self.layout.keys, _NUMBER], maintain_order=True)
+        windows = merged.agg(pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(COUNT).sum(), *self.layout.merges, pl.col(SEQ).max())
+        full = windows.filter(pl.col(COUNT) == self.count).sort(SEQ)
+        left = windows.filter(pl.col(COUNT) < self.count).drop(_NUMBER, SEQ)
+        said = self._shape(full.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL) if full.height else None
+        return shelf.put(left.with_columns(pl.lit(0, pl.Int32).alias(REVISION))), said
 
-    def _take(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
-        """All rows numbered by window: what is held is the beginning of window 0 of its group."""
+    def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
+        """All partials numbered by window: what is held is the beginning of window 0 of its group."""
         keys = list(self.layout.keys)
-        own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ)
-        if held is not None:
-            before = held.select(*keys, pl.col(COUNT).alias("_before"))
-            own = own.join(before, on=keys, how="left", nulls_equal=True) if keys else own.join(before, how="cross")
+        own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ).sort(SEQ)
+        if held is None:
+            own = own.with_columns(pl.lit(0, pl.Int64).alias(_BEFORE))
         else:
-            own = own.with_columns(pl.lit(0, pl.Int64).alias("_before"))
+            before = held.select(*keys, pl.col(COUNT).alias(_BEFORE))
+            own = own.join(before, on=keys, how="left", nulls_equal=True) if keys else own.join(before, how="cross")
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         index = index.over(keys, order_by=SEQ) if keys else index
-        own = own.with_columns(((index + pl.col("_before").fill_null(0)) // self.count).alias(_NUMBER)).drop(SEQ, "_before")
-        known = None if held is None else held.drop(REVISION).with_columns(pl.lit(0, pl.Int64).alias(_NUMBER))
+        own = own.with_columns(((index + pl.col(_BEFORE).fill_null(0)) // self.count).alias(_NUMBER)).drop(_BEFORE)
+        known = None if held is None else held.with_columns(pl.lit(0, pl.Int64).alias(_NUMBER), pl.lit(None, pl.Int64).alias(SEQ))
         every = stack([known, own])
         assert every is not None
-        merged = every.group_by([*keys, _NUMBER], maintain_order=True).agg(
-            pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(COUNT).sum(), *self.layout.merges
-        )
-        revisions = pl.lit(0, pl.Int32).alias(REVISION)
-        if held is None or not self.every_row:
-            return merged.with_columns(revisions)
-        counted = held.select(*keys, REVISION).with_columns(pl.lit(0, pl.Int64).alias(_NUMBER))
-        joined = merged.join(counted, on=[*keys, _NUMBER], how="left", nulls_equal=True)
-        return joined.with_columns(pl.col(REVISION).fill_null(0).cast(pl.Int32)).with_columns((pl.col(REVISION) + 1).cast(pl.Int32))
+        return every
 
-    def _speak(self, merged: pl.DataFrame) -> pl.DataFrame | None:
-        said = merged if self.every_row else merged.filter(pl.col(COUNT) == self.count)
-        if not said.height:
-            return None
-        kind = CHANGE if self.every_row else FINAL
-        return self._shape(said.sort(_NUMBER, maintain_order=True), kind)
+    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame | None]:
+        """EMIT CHANGES: each row shows its window as it stood after it."""
+        index = pl.int_range(pl.len(), dtype=pl.Int64)
+        rows = rows.sort(SEQ)
+        rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
+        spoken: list[pl.DataFrame | None] = []
+        for block in rows.partition_by(_BLOCK, maintain_order=True):
+            shelf, said = self._take_block(shelf, block)
+            spoken.append(said)
+        every = stack(spoken)
+        assert every is not None
+        return shelf, every.sort(SEQ).drop(SEQ)
+
+    def _take_block(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame]:
+        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        partials = self._numbered(held, rows)
+        window = [*self.layout.keys, _NUMBER]
+        if REVISION not in partials.columns:
+            partials = partials.with_columns(pl.lit(None, pl.Int32).alias(REVISION))
+        running = partials.with_columns(
+            pl.col(FIRST).cum_min().over(window),
+            pl.col(LAST).cum_max().over(window),
+            # Every row says something, so a revision is the number of rows behind it.
+            (pl.col(REVISION).max().fill_null(0) + pl.col(SEQ).is_not_null().cum_sum()).over(window).cast(pl.Int32).alias(REVISION),
+            pl.int_range(pl.len()).over(window).alias("_place"),
+        ).drop(COUNT, *self.layout.parts)
+        merged = self.layout.merge_members(partials, _up_to_each(partials, window))
+        running = pl.concat([running, merged], how="horizontal")
+        last = running.filter(pl.col("_place") == pl.col("_place").max().over(window))
+        left = last.filter(pl.col(COUNT) < self.count)
+        said = running.filter(pl.col(SEQ).is_not_null())
+        shown = self._shape(said, CHANGE).with_columns(said[SEQ])
+        return shelf.put(left.select(*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION)), shown
 
     def _shape(self, said: pl.DataFrame, kind: str) -> pl.DataFrame:
         return said.select(
@@ -83,17 +109,25 @@ class CountStep:
             COUNT,
             *self.layout.parts,
             pl.lit(kind).alias(EMISSION),
-            pl.max_horizontal(pl.col(REVISION), pl.lit(1, pl.Int32)).cast(pl.Int32).alias(REVISION),
+            REVISION,
         )
 
-    def _end_of_input(self, held: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
-        return self._shape(held, FINAL) if _is_end(tick) and not self.every_row else None
-
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        held = state.get(HELD)
+        held = Shelf.of(state, self.layout.keys).everything()
         if held is None:
             return None
         return held.select(*self.layout.keys, pl.col(FIRST).alias(START), pl.col(LAST).alias(END), COUNT)
+
+
+def _up_to_each(partials: pl.DataFrame, window: list[str]) -> list[list[int]]:
+    """For each row the numbers of the rows of its window up to it. Rows of a window stand in order, not side by side."""
+    so_far: dict[int, list[int]] = {}
+    members = []
+    firsts = partials.with_row_index("_row").select(pl.col("_row").first().over(window))["_row"].to_list()
+    for row, first in enumerate(firsts):
+        so_far[first] = [*so_far.get(first, []), row]
+        members.append(so_far[first])
+    return members
 
 
 def _is_end(tick: Tick) -> bool:

@@ -19,6 +19,7 @@ from windrow.windowing.columns import (
     FINAL,
     FOREVER,
     LATE,
+    NEVER,
     REVISION,
     SEQ,
     SLICE,
@@ -26,12 +27,15 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
+from windrow.windowing.shelf import Shelf
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
-PANES = "panes"
 WHEN = "_when"  # whether a row satisfies TRIGGER WHEN
 EMITTED_AT = "_emitted_at"
 DIRTY = "_dirty"
+SEEN_AT = "_seen_at"
+_SAID = "_said"
+_HELD = "_held"
 _ROW = "_row_index"
 _OWN = "_own"
 
@@ -60,19 +64,20 @@ class PaneStep:
     ttl: int | None = None
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        panes = self._expire_idle(state.get(PANES), tick)
+        shelf = Shelf.of(state, self._pane)
+        if self.ttl is not None:
+            shelf = shelf.keep(tick.now - pl.col(SEEN_AT) < self.ttl)
         spoken: list[pl.DataFrame | None] = []
         if rows is not None and rows.height:
-            running = self._running(panes, rows.sort(SEQ), tick)
-            said = self._row_emissions(running, tick)
-            spoken.append(said)
-            panes = self._absorb(panes, running, said, tick)
-        if panes is not None:
-            panes, early = self._interval_emissions(panes, tick)
-            closed = self._close(panes, tick)
-            spoken.extend([early, closed])
-            panes = self._let_go(panes, tick)
-        return StepResult({} if panes is None or not panes.height else {PANES: panes}, stack(spoken))
+            held, shelf = shelf.take(rows.select(self._pane).unique())
+            # A row of a sliding window comes once for each of its windows: earliest window first.
+            running = self._running(held, rows.sort(SEQ, SLICE), tick)
+            speaks = running.select(self._speaks(tick).alias("_speaks"))["_speaks"]
+            spoken.append(self._row_emissions(running.filter(speaks), tick))
+            shelf = shelf.put(self._absorbed(running.with_columns(speaks), tick))
+        shelf, early = self._interval_emissions(shelf, tick)
+        shelf, closed = self._close(shelf, tick)
+        return StepResult(self._let_go(shelf, tick).tables(), stack([*spoken, early, closed]))
 
     @property
     def _pane(self) -> tuple[str, ...]:
@@ -81,118 +86,107 @@ class PaneStep:
     def _end(self) -> pl.Expr:
         return pl.lit(FOREVER, pl.Int64) if self.size is None else pl.col(SLICE) + self.size
 
+    def _start(self) -> pl.Expr:
+        return pl.lit(NEVER, pl.Int64) if self.size is None else pl.col(SLICE)
+
     def _running(self, panes: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
         """Each row with its pane's whole state up to it: what was held, merged with the batch so far."""
         rows = rows.with_row_index(_ROW)
         rows = rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW).alias(_OWN))
-        bookkeeping = {REVISION: pl.Int32, EMITTED_AT: pl.Int64, "_held": pl.Int64}
+        defaults = (pl.lit(0, pl.Int32).alias(REVISION), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(0, pl.Int64).alias(_HELD))
         if panes is None:
-            return rows.with_columns(pl.lit(0, pl.Int32).alias(REVISION), pl.lit(tick.now).alias(EMITTED_AT), pl.lit(0, pl.Int64).alias("_held"))
-        place = rows.select(_ROW, *self._pane)
-        seeds = join_on(place, panes, self._pane, "inner")
-        seed_books = seeds.select(_ROW, REVISION, EMITTED_AT, pl.col(COUNT).alias("_held"))
+            return rows.with_columns(defaults)
+        seeds = join_on(rows.select(_ROW, *self._pane), panes, self._pane, "inner")
+        books = seeds.select(_ROW, REVISION, EMITTED_AT, pl.col(COUNT).alias(_HELD))
         parts = [_ROW, COUNT, *self.layout.parts]
         both = stack([seeds.select(parts), rows.select(parts)])
         assert both is not None
         merged = both.group_by(_ROW).agg(pl.col(COUNT).sum(), *self.layout.merges)
-        outer = rows.drop(COUNT, *self.layout.parts).join(merged, on=_ROW, how="left").join(seed_books, on=_ROW, how="left")
-        defaults = {REVISION: 0, EMITTED_AT: tick.now, "_held": 0}
-        return outer.with_columns(pl.col(c).fill_null(defaults[c]).cast(t) for c, t in bookkeeping.items()).sort(_ROW)
+        outer = rows.drop(COUNT, *self.layout.parts).join(merged, on=_ROW, how="left").join(books, on=_ROW, how="left")
+        return outer.with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults).sort(_ROW)
 
-    def _row_emissions(self, running: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
-        """The rows that make their pane speak at once, numbered on from what the pane had said before."""
-        speech = self.speech
-        is_late = self._end() <= tick.judged_by
-        speaks: pl.Expr = pl.lit(False)
+    def _speaks(self, tick: Tick) -> pl.Expr:
+        """Whether a row makes its pane speak at once."""
+        speech, is_last = self.speech, pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)
         if speech.every_row:
-            speaks = pl.lit(True)
+            return pl.col(_OWN) > 0
         if speech.once:
-            speaks = (pl.col("_held") == 0) & (pl.col(_OWN) == 1)
-        if speech.per_batch:
-            speaks = pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)
+            return (pl.col(_HELD) == 0) & (pl.col(_OWN) == 1)
+        speaks = is_last if speech.per_batch else pl.col(_OWN) < 0
         if speech.every_records is not None:
-            # A running count crosses a multiple even where a partial stands for several rows.
             speaks = speaks | (pl.col(COUNT) % speech.every_records == 0)
         if speech.when:
             speaks = speaks | pl.col(WHEN).fill_null(False)
-        if not (speech.every_row or speech.per_batch or speech.once):
-            speaks = pl.when(is_late).then(pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)).otherwise(speaks)
-        said = running.filter(speaks)
+        # A window that had closed is corrected once in a batch.
+        return speaks if self.size is None else pl.when(self._end() <= tick.judged_by).then(is_last).otherwise(speaks)
+
+    def _row_emissions(self, said: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+        """Numbered on from what the pane had said before."""
         if not said.height:
             return None
+        speech = self.speech
         kind = CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY
         numbered = said.with_columns(
             (pl.col(REVISION) + pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)).cast(pl.Int32).alias(REVISION),
-            pl.when(is_late).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
+            pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
         )
         return self._shape(numbered)
 
     def _shape(self, spoken: pl.DataFrame) -> pl.DataFrame:
-        return spoken.with_columns(self._end().alias(END)).select(
-            *self.layout.keys, pl.col(SLICE).alias(START), END, COUNT, *self.layout.parts, EMISSION, REVISION
+        return spoken.select(
+            *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION
         )
 
-    def _absorb(self, panes: pl.DataFrame | None, running: pl.DataFrame, said: pl.DataFrame | None, tick: Tick) -> pl.DataFrame | None:
-        """The panes after the batch: each touched one takes the state of its last row."""
-        last = running.filter(pl.col(_ROW) == pl.col(_ROW).max().over(self._pane))
-        if said is None:
-            said_counts = last.select(*self._pane).with_columns(pl.lit(0, pl.Int32).alias("_said"))
-        else:
-            said_counts = said.rename({START: SLICE}).group_by(list(self._pane)).agg(pl.len().cast(pl.Int32).alias("_said"))
-        last = join_on(last, said_counts, self._pane, "left").with_columns(pl.col("_said").fill_null(0))
-        spoke = pl.col("_said") > 0
-        fresh = last.select(
+    def _absorbed(self, running: pl.DataFrame, tick: Tick) -> pl.DataFrame:
+        """The touched panes after the batch: each takes the state of its last row."""
+        spoke = pl.col(_SAID) > 0
+        counted = running.with_columns(pl.col("_speaks").sum().over(self._pane).alias(_SAID))
+        return counted.filter(pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)).select(
             *self._pane,
             COUNT,
             *self.layout.parts,
-            (pl.col(REVISION) + pl.col("_said")).cast(pl.Int32).alias(REVISION),
-            pl.when(spoke).then(pl.lit(tick.now)).otherwise(pl.col(EMITTED_AT)).cast(pl.Int64).alias(EMITTED_AT),
-            (~spoke).alias(DIRTY),
-            pl.lit(tick.now, pl.Int64).alias("_seen_at"),
+            (pl.col(REVISION) + pl.col(_SAID)).cast(pl.Int32).alias(REVISION),
+            pl.when(spoke).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT)).alias(EMITTED_AT),
+            # What came after the last emission has not been shown yet.
+            (~pl.col("_speaks")).alias(DIRTY),
+            pl.lit(tick.now, pl.Int64).alias(SEEN_AT),
         )
-        untouched = None if panes is None else join_on(panes, fresh.select(*self._pane), self._pane, "anti")
-        return stack([untouched, fresh])
 
-    def _interval_emissions(self, panes: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
         """Panes that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
-        if self.speech.interval is None:
-            return panes, None
-        due = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval) & (self._end() > tick.reached)
-        spoken = panes.filter(due)
-        if not spoken.height:
-            return panes, None
-        spoken = spoken.with_columns(pl.col(REVISION) + 1, pl.lit(EARLY).alias(EMISSION))
-        panes = panes.with_columns(
-            pl.when(due).then(pl.col(REVISION) + 1).otherwise(pl.col(REVISION)).cast(pl.Int32).alias(REVISION),
-            pl.when(due).then(pl.lit(tick.now)).otherwise(pl.col(EMITTED_AT)).cast(pl.Int64).alias(EMITTED_AT),
-            pl.when(due).then(pl.lit(False)).otherwise(pl.col(DIRTY)).alias(DIRTY),
-        )
-        return panes, self._shape(spoken).sort(START, *self.layout.keys)
+        if self.speech.interval is None or (self.size is None and tick.reached >= FOREVER):
+            return shelf, None
+        claim = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval)
+        due = shelf.where(claim if self.size is None else claim & (self._end() > tick.reached))
+        if due is None:
+            return shelf, None
+        _, shelf = shelf.take(due.select(self._pane))
+        said = due.with_columns(pl.col(REVISION) + 1, pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(False).alias(DIRTY))
+        spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION)))
+        return shelf.put(said), spoken.sort(START, *self.layout.keys)
 
-    def _close(self, panes: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+    def _close(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Panes whose end the watermark passed in this batch."""
         if not self.speech.on_close or tick.reached <= tick.judged_by:
-            return None
-        due = panes.filter((self._end() > tick.judged_by) & (self._end() <= tick.reached))
-        if not due.height:
-            return None
-        spoken = due.with_columns((pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(FINAL).alias(EMISSION))
-        return self._shape(spoken).sort(END, *self.layout.keys)
-
-    def _let_go(self, panes: pl.DataFrame, tick: Tick) -> pl.DataFrame:
-        if self.speech.on_close and self.lateness and tick.reached > tick.judged_by:
+            return shelf, None
+        if self.size is None:
+            due = shelf.everything() if tick.reached >= FOREVER else None
+        else:
+            due = shelf.where((self._end() > tick.judged_by) & (self._end() <= tick.reached))
+        if due is None:
+            return shelf, None
+        said = due.with_columns(pl.col(REVISION) + 1)
+        if self.lateness:
             # The final emission counts as a revision for the corrections that may follow.
-            closing = (self._end() > tick.judged_by) & (self._end() <= tick.reached)
-            panes = panes.with_columns(pl.when(closing).then(pl.col(REVISION) + 1).otherwise(pl.col(REVISION)).cast(pl.Int32).alias(REVISION))
-        return panes.filter(self._end() + self.lateness > tick.reached)
+            _, shelf = shelf.take(due.select(self._pane))
+            shelf = shelf.put(said)
+        return shelf, self._shape(said.with_columns(pl.lit(FINAL).alias(EMISSION))).sort(END, *self.layout.keys)
 
-    def _expire_idle(self, panes: pl.DataFrame | None, tick: Tick) -> pl.DataFrame | None:
-        if panes is None or self.ttl is None:
-            return panes
-        kept = panes.filter(tick.now - pl.col("_seen_at") < self.ttl)
-        return kept if kept.height else None
+    def _let_go(self, shelf: Shelf, tick: Tick) -> Shelf:
+        if self.size is None:
+            return Shelf(self._pane) if tick.reached >= FOREVER else shelf
+        return shelf.keep(self._end() + self.lateness > tick.reached)
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        panes = state.get(PANES)
-        if panes is None:
-            return None
-        return panes.select(*self.layout.keys, pl.col(SLICE).alias(START), self._end().alias(END), COUNT)
+        panes = Shelf.of(state, self._pane).everything()
+        return None if panes is None else panes.select(*self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT)

@@ -23,13 +23,21 @@ from windrow.windowing.columns import (
     SEQ,
     START,
     Layout,
+    join_on,
 )
+from windrow.windowing.runs import Run, RunRules
+from windrow.windowing.shelf import Shelf
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
-SESSIONS = "sessions"
 LATE_ID = "_late_id"
 _CLUSTER = "_cluster"
 _HELD = "_is_held"
+_GROUP = "_group"
+_BLOCK = "_block"
+
+# EMIT CHANGES shows a session after each of its rows: so many rows of a group are taken at a time, since every one of them is
+# merged again for each that follows it.
+ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -41,50 +49,97 @@ class SessionStep:
     max_length: int | None = None
     lateness: int = 0
     every_row: bool = False
+    per_batch: bool = False
     on_close: bool = True
     include_late: bool = False
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        if rows is None or not rows.height:
-            return self._one(state, None, tick)
-        if not self.every_row:
-            return self._one(state, rows, tick)
-        return self._row_by_row(state, rows.sort(SEQ), tick)
+        shelf = Shelf.of(state, self.layout.keys)
+        spoken: pl.DataFrame | None = None
+        rejected: tuple[int, ...] = ()
+        if rows is not None and rows.height:
+            rows = rows if LATE_ID in rows.columns else rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
+            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.every_row else self._together(shelf, rows, tick)
+        shelf, closed = self._close(shelf, tick)
+        shelf = shelf.keep(self._end() + self.lateness > tick.reached)
+        return StepResult(shelf.tables(), stack([spoken, closed]), rejected)
 
-    def _row_by_row(self, state: Tables, rows: pl.DataFrame, tick: Tick) -> StepResult:
+    def _together(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
+        """The rows of a batch as one: where they stand among each other in time matters, in what order they came does not."""
+        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        clusters, rejected = self._reject(self._cluster(held, rows), tick)
+        if not clusters.height:
+            return shelf, None, rejected
+        merged = self._merge(clusters)
+        speaks = pl.col("_touched") if self.per_batch else pl.col("_touched") & (self._end() <= tick.judged_by)
+        merged = merged.with_columns((pl.col(REVISION) + speaks.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), speaks.alias("_speaks"))
+        is_late = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(CHANGE))
+        said = self._shape(merged.filter(pl.col("_speaks")).with_columns(is_late.alias(EMISSION)))
+        said = said.sort(END, START, *self.layout.keys, nulls_last=False)
+        return shelf.put(merged.select(*self.layout.keys, *self._columns)), said if said.height else None, rejected
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return (FIRST, LAST, COUNT, *self.layout.parts, REVISION)
+
+    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
         """EMIT CHANGES: each row shows its session as it stood after it, so rows are taken one after the other."""
+        index = pl.int_range(pl.len(), dtype=pl.Int64)
+        rows = rows.sort(SEQ)
+        rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
         spoken: list[pl.DataFrame | None] = []
         rejected: list[int] = []
-        still = Tick(tick.before, tick.before, tick.now)
-        for index in range(rows.height):
-            result = self._one(state, rows.slice(index, 1), still)
-            state = result.state
-            spoken.append(result.emissions)
-            rejected.extend(result.rejected)
-        result = self._one(state, None, tick)
-        spoken.append(result.emissions)
-        return StepResult(result.state, stack(spoken), (*rejected, *result.rejected))
+        for block in rows.partition_by(_BLOCK, maintain_order=True):
+            shelf, said, late = self._take_block(shelf, block, tick)
+            spoken.append(said)
+            rejected.extend(late)
+        every = stack(spoken)
+        return shelf, None if every is None else every.sort(SEQ).drop(SEQ), tuple(rejected)
 
-    def _one(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        held = state.get(SESSIONS)
-        rejected: tuple[int, ...] = ()
-        spoken: list[pl.DataFrame | None] = []
-        if rows is not None:
-            clusters = self._cluster(held, rows)
-            clusters, rejected = self._reject(clusters, tick)
-            held, touched = self._merge(clusters)
-            spoken.append(self._spoken_at_once(touched, tick))
-            held = self._number(held, touched, tick)
-        if held is not None:
-            closed = self._close(held, tick)
-            spoken.append(closed)
-            held = self._let_go(held, tick)
-        return StepResult({} if held is None or not held.height else {SESSIONS: held}, stack(spoken), rejected)
+    def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, list[int]]:
+        """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""
+        groups = rows.select(self.layout.keys).unique(maintain_order=True)
+        held, shelf = shelf.take(groups)
+        partials = stack([held, rows.select(*self.layout.keys, *self._columns[:-1], SEQ, LATE_ID)])
+        assert partials is not None
+        if self.layout.keys:
+            partials = join_on(partials, groups.with_row_index(_GROUP), self.layout.keys, "left", maintain_order="left")
+        else:
+            partials = partials.with_columns(pl.lit(0).alias(_GROUP))
+        rules = RunRules(self.gap, self.max_length, self.lateness, self.include_late, tick.judged_by)
+        known = 0 if held is None else held.height
+        revisions = held[REVISION].to_list() if held is not None else []
+        for number, (group, first, last) in enumerate(partials.select(_GROUP, FIRST, LAST).head(known).iter_rows()):
+            rules.hold(group, Run(first, last, revisions[number], (number,)))
+        shown: list[tuple[int, Run]] = []
+        rejected: list[int] = []
+        for number, (group, at, late_id) in enumerate(partials.select(_GROUP, FIRST, LATE_ID).slice(known).iter_rows(), known):
+            run = rules.take(group, at, number)
+            if run is not None:
+                shown.append((number, run))
+            elif late_id is not None:
+                rejected.append(late_id)
+        said = self._of_runs(partials, [run for _, run in shown]).with_columns(partials[SEQ][[number for number, _ in shown]])
+        left = self._of_runs(partials, rules.left())
+        return shelf.put(left), self._spoken(said, tick), rejected
+
+    def _of_runs(self, partials: pl.DataFrame, runs: list[Run]) -> pl.DataFrame:
+        """One row per run, with its partials merged."""
+        keys = partials[[run.members[0] for run in runs]].select(self.layout.keys)
+        books = pl.DataFrame(
+            [(run.first, run.last, run.revision) for run in runs], {FIRST: pl.Int64, LAST: pl.Int64, REVISION: pl.Int32}, orient="row"
+        )
+        merged = self.layout.merge_members(partials, [list(run.members) for run in runs])
+        return books.with_columns(*keys.get_columns(), *merged.get_columns()).select(*self.layout.keys, *self._columns)
+
+    def _spoken(self, said: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+        if not said.height:
+            return None
+        kind = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(CHANGE))
+        return self._shape(said.with_columns(kind.alias(EMISSION)), SEQ)
 
     def _cluster(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
         """Number the runs of intervals of one group that lie at most a gap apart."""
-        if LATE_ID not in rows.columns:
-            rows = rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
         fresh = rows.select(
             *self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, pl.col(LATE_ID).cast(pl.Int64),
             pl.lit(0, pl.Int32).alias(REVISION), pl.lit(False).alias(_HELD),
@@ -113,8 +168,9 @@ class SessionStep:
         if self.max_length is None:
             return clusters
         numbers, current, number, opened = [], None, -1, 0
-        for cluster, first in zip(clusters[_CLUSTER].to_list(), clusters[FIRST].to_list(), strict=True):
-            if cluster != current or first >= opened + self.max_length:
+        for cluster, first, last in clusters.select(_CLUSTER, FIRST, LAST).iter_rows():
+            # What is held cannot be cut any more: it joins as a whole or not at all.
+            if cluster != current or last >= opened + self.max_length:
                 current, number, opened = cluster, number + 1, first
             numbers.append(number)
         return clusters.with_columns(pl.Series(_CLUSTER, numbers, pl.Int64))
@@ -154,11 +210,9 @@ class SessionStep:
             return end
         return pl.min_horizontal(end, pl.col(FIRST).min().over(_CLUSTER) + self.max_length)
 
-    def _merge(self, clusters: pl.DataFrame) -> tuple[pl.DataFrame | None, pl.DataFrame | None]:
-        """One row per run; beside it those that rows of this batch touched."""
-        if not clusters.height:
-            return None, None
-        merged = clusters.group_by(_CLUSTER, maintain_order=True).agg(
+    def _merge(self, clusters: pl.DataFrame) -> pl.DataFrame:
+        """One row per run, with a mark at those that rows of this batch touched."""
+        return clusters.group_by(_CLUSTER, maintain_order=True).agg(
             *(pl.col(k).first() for k in self.layout.keys),
             pl.col(FIRST).min(),
             pl.col(LAST).max(),
@@ -167,67 +221,32 @@ class SessionStep:
             pl.col(REVISION).max(),
             (~pl.col(_HELD)).any().alias("_touched"),
         )
-        touched = merged.filter(pl.col("_touched")).drop(_CLUSTER, "_touched")
-        return merged.drop("_touched"), touched if touched.height else None
 
     def _end(self) -> pl.Expr:
         end = pl.col(LAST) + self.gap
         return end if self.max_length is None else pl.min_horizontal(end, pl.col(FIRST) + self.max_length)
 
-    def _speaks_at_once(self, tick: Tick) -> pl.Expr:
-        is_late = self._end() <= tick.judged_by
-        return pl.lit(True) if self.every_row else is_late
-
-    def _spoken_at_once(self, touched: pl.DataFrame | None, tick: Tick) -> pl.DataFrame | None:
-        if touched is None:
-            return None
-        said = touched.filter(self._speaks_at_once(tick))
-        if not said.height:
-            return None
-        is_late = self._end() <= tick.judged_by
-        said = said.with_columns(
-            pl.when(is_late).then(pl.lit(LATE)).otherwise(pl.lit(CHANGE)).alias(EMISSION),
-            (pl.col(REVISION) + 1).cast(pl.Int32).alias(REVISION),
-        )
-        return self._shape(said).sort(END, START, *self.layout.keys, nulls_last=False)
-
-    def _number(self, held: pl.DataFrame | None, touched: pl.DataFrame | None, tick: Tick) -> pl.DataFrame | None:
-        """Count what was just said into the sessions' revisions."""
-        if held is None:
-            return None
-        held = held.drop(_CLUSTER)
-        if touched is None:
-            return held
-        said = touched.filter(self._speaks_at_once(tick)).select(*self.layout.keys, FIRST, pl.lit(1, pl.Int32).alias("_said"))
-        on = [*self.layout.keys, FIRST]
-        counted = held.join(said, on=on, how="left", nulls_equal=True)
-        return counted.with_columns((pl.col(REVISION) + pl.col("_said").fill_null(0)).cast(pl.Int32).alias(REVISION)).drop("_said")
-
-    def _shape(self, said: pl.DataFrame) -> pl.DataFrame:
+    def _shape(self, said: pl.DataFrame, *more: str) -> pl.DataFrame:
         return said.with_columns(self._end().alias(END)).select(
-            *self.layout.keys, pl.col(FIRST).alias(START), END, COUNT, *self.layout.parts, EMISSION, REVISION
+            *self.layout.keys, pl.col(FIRST).alias(START), END, COUNT, *self.layout.parts, EMISSION, REVISION, *more
         )
 
-    def _is_closing(self, tick: Tick) -> pl.Expr:
-        return (self._end() > tick.judged_by) & (self._end() <= tick.reached)
-
-    def _close(self, held: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+    def _close(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
         if not self.on_close or tick.reached <= tick.judged_by:
-            return None
-        due = held.filter(self._is_closing(tick))
-        if not due.height:
-            return None
-        said = due.with_columns(pl.lit(FINAL).alias(EMISSION), (pl.col(REVISION) + 1).cast(pl.Int32))
-        return self._shape(said).sort(END, START, *self.layout.keys, nulls_last=False)
-
-    def _let_go(self, held: pl.DataFrame, tick: Tick) -> pl.DataFrame:
-        if self.on_close and self.lateness:
-            numbered = pl.when(self._is_closing(tick)).then(pl.col(REVISION) + 1).otherwise(pl.col(REVISION))
-            held = held.with_columns(numbered.cast(pl.Int32).alias(REVISION))
-        return held.filter(self._end() + self.lateness > tick.reached)
+            return shelf, None
+        is_closing = (self._end() > tick.judged_by) & (self._end() <= tick.reached)
+        due = shelf.where(is_closing)
+        if due is None:
+            return shelf, None
+        numbered = (pl.col(REVISION) + 1).cast(pl.Int32)
+        if self.lateness:
+            # The final emission counts as a revision for the corrections that may follow.
+            held, shelf = shelf.take(due.select(self.layout.keys).unique())
+            assert held is not None
+            shelf = shelf.put(held.with_columns(pl.when(is_closing).then(numbered).otherwise(pl.col(REVISION)).alias(REVISION)))
+        said = self._shape(due.with_columns(pl.lit(FINAL).alias(EMISSION), numbered))
+        return shelf, said.sort(END, START, *self.layout.keys, nulls_last=False)
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        held = state.get(SESSIONS)
-        if held is None:
-            return None
-        return held.select(*self.layout.keys, pl.col(FIRST).alias(START), self._end().alias(END), COUNT)
+        held = Shelf.of(state, self.layout.keys).everything()
+        return None if held is None else held.select(*self.layout.keys, pl.col(FIRST).alias(START), self._end().alias(END), COUNT)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,8 +48,11 @@ def test_programs_get_all_of_it(windrow: Windrow, state: Path) -> None:
     assert (late["job"], late["row"], late["event_time"]) == ("candles", {"symbol": "A"}, "2026-01-01T00:00:00+00:00")
 
 
-def test_a_limit_says_how_many_are_left(windrow: Windrow, state: Path) -> None:
-    assert "... and 1 more" in windrow("dead-letters", "q.sql", "--limit", "1").stdout
+def test_a_limit_holds_for_each_reason_and_says_how_many_are_left(windrow: Windrow, tmp_path: Path) -> None:
+    write_state(tmp_path / "s", LATE, replace(LATE, batch_id=4), BROKEN)
+    shown = windrow("dead-letters", "s", "--limit", "1").stdout
+    assert "... and 1 more" in shown
+    assert '{"symbol": "A"}' in shown
 
 
 def test_a_job_without_any(windrow: Windrow, tmp_path: Path) -> None:
