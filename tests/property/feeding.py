@@ -53,8 +53,10 @@ def feed_of(query: Query) -> Feed:
             return "single" if by_row or most is not None else "slices"
         case _ if by_row:
             return "running"
-        case FixedWindow() if speech == Speech(on_close=True):
-            return "slices"
+        case FixedWindow(size=size, advance=advance) if speech == Speech(on_close=True):
+            # A late row that goes to the earliest open window must not turn up in the closed ones that share its first slice.
+            is_shared = query.late == "include" and query.lateness > 0 and size != advance
+            return "windows" if is_shared else "slices"
         case _:
             return "windows"
 
@@ -79,7 +81,14 @@ def step_of(query: Query) -> WindowStep:
             return PaneStep(layout, speech, size, query.lateness)
         case SessionWindow(gap=gap, most=most):
             return SessionStep(
-                layout, gap, most, query.lateness, every_row=speech.every_row, on_close=speech.on_close, include_late=query.late == "include"
+                layout,
+                gap,
+                most,
+                query.lateness,
+                every_row=speech.every_row,
+                per_batch=speech.per_batch,
+                on_close=speech.on_close,
+                include_late=query.late == "include",
             )
         case CountWindow(count=count):
             return CountStep(layout, count, every_row=speech.every_row)
@@ -107,7 +116,7 @@ def feed(query: Query, rows: Sequence[Row], batch_id: int, watermark: int | None
     shape = feed_of(query)
     for seq, row in kept:
         late_id = None
-        if isinstance(query.window, SessionWindow) and watermark is not None and row.at + query.window.gap <= watermark:
+        if isinstance(query.window, SessionWindow) and watermark is not None and row.at + _own_length(query.window) <= watermark:
             late_id = len(carried)
             carried.append(row)
         for start in judged.slices(row):
@@ -125,6 +134,11 @@ def feed(query: Query, rows: Sequence[Row], batch_id: int, watermark: int | None
     shuffle.shuffle(records)
     frame = pl.DataFrame(records, schema=_schema(query, shape, watermark)) if records else None
     return Fed(frame, rejected, carried)
+
+
+def _own_length(window: SessionWindow) -> int:
+    """How long the session of a single row lasts."""
+    return window.gap if window.most is None else min(window.gap, window.most)
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,45 @@
-"""The steps against the reference, for random windows, clocks, emission rules, orders and batch cuts."""
+"""The steps against the reference, for random windows, clocks, emission rules, orders and batch cuts.
+
+A failure prints the blob that reproduces it. The quick profile runs always; ``-m slow`` picks the one with thousands of examples.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.property.feeding import Engine
-from tests.property.reference import Batch, CountWindow, Emission, FixedWindow, Query, Reference, SessionWindow
+from tests.property.feeding import Engine, step_of
+from tests.property.reference import Batch, CountWindow, Emission, FixedWindow, Mode, Query, Reference, Row, SessionWindow
+from tests.property.strategies import cut, inputs, queries, runs
+from windrow.windowing.step import Tables
 
-QUICK = settings(max_examples=150, deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=70, deadline=None, derandomize=False, print_blob=True, suppress_health_check=list(HealthCheck))
 SLOW = settings(QUICK, max_examples=3000)
+MODES: tuple[Mode, ...] = ("final", "changes", "per_batch", "trigger")
+SEEDS = st.integers(0, 99)
 
 
-def check_against_reference(run: tuple[Query, list[Batch]], shuffle: Random) -> None:
-    query, batches = run
-    engine, reference = Engine(query, shuffle), Reference(query)
+def check_against_reference(query: Query, batches: list[Batch], seed: int) -> None:
+    engine, reference = Engine(query, Random(seed)), Reference(query)
     for batch in batches:
         said, expected = engine.take(batch), reference.take(batch)
         assert Counter(said) == Counter(expected), f"{set(said) - set(expected)} instead of {set(expected) - set(said)}"
-        assert Counter(_bare(engine.rejected)) == Counter(_bare(reference.rejected))
+        assert Counter(map(_bare, engine.rejected)) == Counter(map(_bare, reference.rejected))
         if query.mode == "changes":
             assert said == expected, "changes come in input order"
         elif not isinstance(query.window, CountWindow):
             assert _are_numbered_in_order(said)
+
+
+def _bare(row: Row) -> tuple[int | None, int, int]:
+    return row.value, row.at, row.partition
 
 
 def _are_numbered_in_order(said: list[Emission]) -> bool:
@@ -37,5 +51,104 @@ def _are_numbered_in_order(said: list[Emission]) -> bool:
     return True
 
 
-def _bare(rows: list[Any]) -> list[Any]:
-    return [(row.value, row.at, row.partition) for row in rows]
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_do_what_the_reference_does(mode: Mode) -> None:
+    @QUICK
+    @given(runs(mode), SEEDS)
+    def holds(run: tuple[Query, list[Batch]], seed: int) -> None:
+        check_against_reference(*run, seed)
+
+    holds()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_do_what_the_reference_does_thousands_of_times(mode: Mode) -> None:
+    @SLOW
+    @given(runs(mode), SEEDS)
+    def holds(run: tuple[Query, list[Batch]], seed: int) -> None:
+        check_against_reference(*run, seed)
+
+    holds()
+
+
+def _whole_run(query: Query, batches: list[Batch], seed: int) -> tuple[Engine, list[Emission]]:
+    engine = Engine(query, Random(seed))
+    return engine, [emission for batch in batches for emission in engine.take(batch)]
+
+
+@QUICK
+@given(st.data(), SEEDS)
+def test_the_cut_does_not_matter_for_rows_in_order(data: st.DataObject, seed: int) -> None:
+    query = data.draw(queries("final", "changes", "trigger"))
+    # These two follow the arrival clock, which is a different one in every cut.
+    query = replace(query, idle_timeout=None, interval=None)
+    rows = data.draw(inputs(query.partitions, is_in_order=True))
+    results = []
+    for _ in range(2):
+        batches = data.draw(cut(rows, may_force=False, may_end=False))
+        engine, said = _whole_run(query, [*batches, Batch((), 10_000, is_end=True)], seed)
+        assert not engine.rejected
+        results.append(Counter(said))
+    assert results[0] == results[1]
+
+
+@QUICK
+@given(runs(), SEEDS)
+def test_a_replay_of_the_inputs_gives_the_same_state(run: tuple[Query, list[Batch]], seed: int) -> None:
+    engine, _ = _whole_run(*run, seed)
+    state: Tables = {}
+    for rows, tick in engine.inputs:
+        # Shuffled again: what comes back from the executors has no order to rely on.
+        again = None if rows is None else rows.sample(fraction=1.0, shuffle=True, seed=seed)
+        state = step_of(run[0]).step(state, again, tick).state
+    assert _contents(state) == _contents(engine.state)
+
+
+def _contents(state: Tables) -> dict[str, Any]:
+    return {name: Counter(table.select(sorted(table.columns)).rows()) for name, table in state.items()}
+
+
+@QUICK
+@given(runs("final"), SEEDS)
+def test_nothing_disappears(run: tuple[Query, list[Batch]], seed: int) -> None:
+    """Windows that do not overlap: every row is in the last emission of one of them, or was rejected."""
+    query, batches = run
+    if isinstance(query.window, FixedWindow):
+        query = replace(query, window=replace(query.window, size=query.window.advance))
+    if isinstance(query.window, SessionWindow):
+        # A corrected session may have other bounds than before: its last emission could not be told.
+        query = replace(query, lateness=0)
+    batches = [replace(batch, is_end=False) for batch in batches]
+    engine, said = _whole_run(query, [*batches, Batch((), 100_000, is_end=True)], seed)
+    rows_in = sum(len(batch.rows) for batch in batches)
+    if isinstance(query.window, FixedWindow):
+        aggregated = sum({(e.key, e.start): e.rows for e in said}.values())
+    else:
+        aggregated = sum(e.rows for e in said)
+    assert aggregated + len(engine.rejected) == rows_in
+    assert not engine.state, "the end lets everything go"
+
+
+def test_late_rows_of_one_batch_are_counted_apart() -> None:
+    """Equal rows are equal dead letters, not one."""
+    query = Query(SessionWindow(5))
+    rows = Row("a", 1, 0), Row("a", 1, 0)
+    engine, _ = _whole_run(query, [Batch((Row("b", 1, 100),), 0), Batch(rows, 0)], 0)
+    assert engine.rejected == list(rows)
+
+
+def test_a_late_row_counted_into_the_next_window_corrects_no_other() -> None:
+    query = Query(FixedWindow(10, 5), lateness=4, late="include")
+    first = Batch((Row("a", 1, 3), Row("a", 1, 7)), 0)
+    batches = [first, Batch((Row("b", 1, 12),), 0), Batch((Row("a", 100, -20),), 0), Batch((), 1, is_end=True)]
+    check_against_reference(query, batches, 0)
+
+
+def test_polars_frames_of_a_state_are_never_changed_in_place() -> None:
+    query = Query(FixedWindow(10, 10), "changes")
+    engine, _ = _whole_run(query, [Batch((Row("a", 1, 3),), 0)], 0)
+    before = {name: table.clone() for name, table in engine.state.items()}
+    held = engine.state
+    engine.take(Batch((Row("a", 1, 4),), 0))
+    assert all(isinstance(table, pl.DataFrame) and table.equals(held[name]) for name, table in before.items())

@@ -9,6 +9,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, InsertInto, Script, SelectStatement, Statement
+from windrow.plan.headers import keep_headers
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import plan_source
 from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merge, Plan, Read, Stage, Write
@@ -154,6 +155,8 @@ def _job(members: list[Stage]) -> Job:
     reason = (
         f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
     )
+    if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
+        members = [keep_headers(stage) if isinstance(stage, Aggregate) else stage for stage in members]
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 
 

@@ -28,9 +28,10 @@ from windrow.model.window import (
     WhenRow,
     WindowClause,
 )
+from windrow.plan.headers import take_header_changes
 from windrow.plan.looking import plan_look_back
 from windrow.plan.sources import duration_option
-from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, Item, LookBack
+from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
 from windrow.windowing.panes import Speech
 
@@ -38,7 +39,7 @@ from windrow.windowing.panes import Speech
 def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> Derive | Aggregate | LookBack:
     """``columns`` are those of the input, in lower case."""
     scope = _Scope(_qualifiers(select), columns)
-    items = scope.items(select.items)
+    items, headers = take_header_changes(scope.items(select.items))
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
     is_strict = (options.get("error.policy") or "null").lower() == "fail"
@@ -49,10 +50,10 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     if not is_grouped and _looks_back(select):
         return plan_look_back(name, input_name, where, items, _qualify(select, scope), marked, is_strict, order_by, select.limit)
     if not is_grouped:
-        return Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, reason="no state: each row by itself")
+        return Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
     if select.is_distinct and not keys:
         keys = tuple(item.expr for item in items if item.expr is not None)
-    return _plan_aggregate(name, select, options, input_name, scope, items, where, keys, marked, order_by, is_strict)
+    return _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, is_strict)
 
 
 def _looks_back(select: Select) -> bool:
@@ -71,6 +72,7 @@ def _plan_aggregate(
     input_name: str,
     scope: _Scope,
     items: tuple[Item, ...],
+    headers: tuple[HeaderChange, ...],
     where: Expr | None,
     keys: tuple[Expr, ...],
     marked: Expr | None,
@@ -105,6 +107,7 @@ def _plan_aggregate(
         items=finished,
         key=slots.fill(marked) if marked is not None else None,
         ttl=duration_option(options, "state.ttl", None),
+        headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in headers),
         is_strict=is_strict,
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,

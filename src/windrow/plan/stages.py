@@ -60,6 +60,14 @@ class Item:
 
 
 @dataclass(frozen=True)
+class HeaderChange:
+    """SET_HEADER, or REMOVE_HEADER where ``value`` is None."""
+
+    key: Expr
+    value: Expr | None
+
+
+@dataclass(frozen=True)
 class Derive:
     """Filter and project, row by row; nothing is remembered."""
 
@@ -71,6 +79,7 @@ class Derive:
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    headers: tuple[HeaderChange, ...] = ()
     reason: str = ""
 
     @property
@@ -118,6 +127,9 @@ class Aggregate:
     items: tuple[Item, ...]
     key: Expr | None
     ttl: int | None = None
+    headers: tuple[HeaderChange, ...] = ()
+    # Whether the source has headers at all: an emission then has those of its group's last row.
+    keeps_headers: bool = False
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None

@@ -9,6 +9,7 @@ from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Derive
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
+from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE
 
@@ -41,7 +42,10 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
             columns.append(f"{to_sql(item.expr)} AS {quote(item.name)}")
             names.append(item.name)
     taken = {name.lower() for name in names}
-    columns.extend(quote(name) for name in TRAVELLING if name in there and name not in taken and name != "_key")
+    columns.extend(quote(name) for name in TRAVELLING if name in there and name not in taken and name not in ("_key", "_headers"))
+    if "_headers" not in taken and ("_headers" in there or stage.headers):
+        before = "`_headers`" if "_headers" in there else "CAST(NULL AS MAP<STRING, STRING>)"
+        columns.append(f"{headers_sql(stage.headers, before)} AS `_headers`")
     if "_key" not in taken:
         columns.append(f"{_key_sql(stage, there)} AS `_key`")
     frame = frame.selectExpr(*columns)

@@ -10,9 +10,11 @@ import pyarrow.compute as pc
 
 from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
+from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.stages import Aggregate
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.feeds import finish_sql, form_of, part_names
+from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 
@@ -59,6 +61,11 @@ class Finisher:
         frame = frame.selectExpr(
             "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"
         )
+        if stage.keeps_headers or stage.headers:
+            last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"
+            frame = frame.selectExpr("*", f"{last} AS `_headers`")
+            frame = frame.selectExpr("* EXCEPT (`_headers`)", "`_headers` AS _came_with", f"{headers_sql(stage.headers, '`_headers`')} AS _goes_with")
+            frame = frame.withColumnRenamed("_came_with", "_headers")
         if stage.having is not None:
             frame = frame.where(to_sql(stage.having))
         if stage.order_by:
@@ -67,6 +74,8 @@ class Finisher:
         items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.items if item.expr is not None]
         names = {item.name.lower() for item in stage.items}
         rest = [quote(name) for name in (*SYSTEM, "_event_time", "_timestamp", "_key", SEQ) if name not in names]
+        if stage.keeps_headers or stage.headers:
+            rest.append("_goes_with AS `_headers`")
         return frame.selectExpr(*items, *rest).toArrow().sort_by(SEQ)
 
     def _key_sql(self) -> str:
@@ -80,7 +89,7 @@ class Finisher:
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
     """(output name, column of the step) for every item, or None where any item is more than that."""
-    if stage.having is not None or stage.order_by or stage.key is not None or len(stage.keys) > 1:
+    if stage.having is not None or stage.order_by or stage.key is not None or len(stage.keys) > 1 or stage.headers or stage.keeps_headers:
         return None
     bare = {item.slot: part_names(item) for item in stage.aggregates if form_of(item).finish in ("{n}", "{s}", "{m}", "{b}", "{v}")}
     plain: dict[str, str] = {slot: next(iter(names.values())) for slot, names in bare.items()}

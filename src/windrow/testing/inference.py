@@ -120,6 +120,7 @@ def _wider(one: DataType, other: DataType) -> DataType:
     return STRING
 
 
-def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int) -> CreateStream:
-    options = Options((Option("connector", "memory"), Option("watermark.delay", f"{delay}us")))
+def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int, *, has_headers: bool) -> CreateStream:
+    headers = Option("headers", str(has_headers).lower())
+    options = Options((Option("connector", "memory"), Option("watermark.delay", f"{delay}us"), headers))
     return CreateStream(name, columns, options)

@@ -157,7 +157,8 @@ def _inferred(
             continue
         columns = infer_columns(row for stream, row in streams if stream.lower() == name.lower())
         extra[name.lower()] = Relation(name, "stream", columns, is_known=bool(columns))
-        added.append(memory_stream(name, columns, case.delay))
+        has_headers = any("_headers" in row for stream, row in streams if stream.lower() == name.lower())
+        added.append(memory_stream(name, columns, case.delay, has_headers=has_headers))
     return extra, tuple(added)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
-from windrow.catalog.own_functions import HEADER_FUNCTIONS
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
@@ -104,7 +103,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
-    Gap("header functions are", _calls(HEADER_FUNCTIONS), "remove the call"),
     Gap("this aggregate is", _is_missing_aggregate, "use COUNT, SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."),
     Gap("triggers that speak early, and CHANGES PER BATCH, in SESSION and ROWS windows are", _speaks_early, "use EMIT CHANGES"),
     Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),

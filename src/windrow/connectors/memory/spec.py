@@ -8,7 +8,10 @@ MEMORY = ConnectorSpec(
     name="memory",
     summary="rows handed over by a case or a notebook; for tests",
     runtime="windrow.connectors.memory.runtime",
-    source=(OptionSpec("partitions", OptionKind.INTEGER, "how many partitions the rows come from", default="1", example="2"),),
+    source=(
+        OptionSpec("partitions", OptionKind.INTEGER, "how many partitions the rows come from", default="1", example="2"),
+        OptionSpec("headers", OptionKind.BOOLEAN, "whether rows have headers, which emissions then carry on", default="false", example="true"),
+    ),
     sink=(),
     source_partitions=None,
 )

@@ -1,0 +1,39 @@
+"""SET_HEADER and REMOVE_HEADER: a value in the row, and a change to the headers of the row that goes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.model.expr import Call, Column, Expr, Index, Node, transform
+from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item
+
+HEADERS = Column("_headers")
+LAST_HEADERS = "_a_headers"
+
+
+def take_header_changes(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tuple[HeaderChange, ...]]:
+    """The items with each call replaced by the value it gives, and the changes it makes, in the order written."""
+    changes: list[HeaderChange] = []
+
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, Call):
+            return None
+        match node.name.upper(), node.args:
+            case "SET_HEADER", (key, value):
+                inner: Expr = transform(value, change)
+                changes.append(HeaderChange(key, inner))
+                return inner
+            case "REMOVE_HEADER", (key,):
+                changes.append(HeaderChange(key, None))
+                return Index(HEADERS, key)
+            case _:
+                return None
+
+    plain = tuple(Item(item.name, None if item.expr is None else transform(item.expr, change)) for item in items)
+    return plain, tuple(changes)
+
+
+def keep_headers(stage: Aggregate) -> Aggregate:
+    """An emission has the headers of its group's last row: one more aggregate, where the source has headers at all."""
+    last = AggregateItem(LAST_HEADERS, Call("LAST", (Call("map_entries", (HEADERS,)),)))
+    return replace(stage, aggregates=(*stage.aggregates, last), keeps_headers=True)
