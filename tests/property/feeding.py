@@ -62,7 +62,8 @@ def feed_of(query: Query) -> Feed:
 
 
 def layout_of(query: Query) -> Layout:
-    merges, parts = [], []
+    merges: list[pl.Expr] = []
+    parts: list[str] = []
     for slot, name in enumerate(NAMES):
         form = find_aggregate(name, 1)
         assert form is not None
@@ -174,12 +175,24 @@ def _partial(query: Query, group: tuple[str | None, int, int | None], members: l
     times = [row.at for _, row in members]
     edges = (there[0], there[-1]) if there else ((None, None), (None, None))
     return {
-        KEY: key, SLICE: start, LATE_ID: late_id, SEQ: members[0][0] if feed_of(query) == "windows" else members[-1][0],
-        COUNT: len(members), FIRST: min(times), LAST: max(times), WHEN: members[-1][1].when,
-        "_a0_n": len(values), "_a1_s": sum(values) if values else None,
-        "_a2_m": min(values, default=None), "_a3_m": max(values, default=None),
-        "_a4_v": edges[0][1], "_a4_batch": batch, "_a4_seq": edges[0][0],
-        "_a5_v": edges[1][1], "_a5_batch": batch, "_a5_seq": edges[1][0],
+        KEY: key,
+        SLICE: start,
+        LATE_ID: late_id,
+        SEQ: members[0][0] if feed_of(query) == "windows" else members[-1][0],
+        COUNT: len(members),
+        FIRST: min(times),
+        LAST: max(times),
+        WHEN: members[-1][1].when,
+        "_a0_n": len(values),
+        "_a1_s": sum(values) if values else None,
+        "_a2_m": min(values, default=None),
+        "_a3_m": max(values, default=None),
+        "_a4_v": edges[0][1],
+        "_a4_batch": batch,
+        "_a4_seq": edges[0][0],
+        "_a5_v": edges[1][1],
+        "_a5_batch": batch,
+        "_a5_seq": edges[1][0],
     }
 
 
@@ -234,6 +247,4 @@ class Engine:
 
 def emissions_of(frame: pl.DataFrame) -> list[Emission]:
     rows = frame.to_dicts()
-    return [
-        Emission(r.get(KEY), r[START], r[END], r[COUNT], tuple(r[name] for name in VALUES), r[EMISSION], r[REVISION]) for r in rows
-    ]
+    return [Emission(r.get(KEY), r[START], r[END], r[COUNT], tuple(r[name] for name in VALUES), r[EMISSION], r[REVISION]) for r in rows]

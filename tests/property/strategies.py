@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.property.reference import Batch, CountWindow, FixedWindow, Mode, Query, Row, SessionWindow
+from tests.property.reference import Batch, CountWindow, FixedWindow, Late, Mode, Query, Row, SessionWindow
 
+ALL_MODES: tuple[Mode, ...] = ("final", "changes", "per_batch", "trigger")
+LATE: tuple[Late, ...] = ("dead_letter", "drop", "include")
+Window = FixedWindow | SessionWindow | CountWindow | None
 KEYS = st.sampled_from(["a", "b", "c", None])
 
 
@@ -25,14 +28,14 @@ def session_windows(draw: st.DrawFn) -> SessionWindow:
 
 @st.composite
 def queries(draw: st.DrawFn, *modes: Mode) -> Query:
-    window = draw(st.one_of(fixed_windows(), fixed_windows(), session_windows(), st.builds(CountWindow, st.integers(1, 4)), st.none()))
-    fitting: list[Mode] = ["final", "changes"]
-    if not isinstance(window, CountWindow):
-        fitting.append("per_batch")
-    if isinstance(window, FixedWindow):
-        fitting.append("trigger")
-    mode = draw(st.sampled_from([m for m in fitting if not modes or m in modes]))
-    late = draw(st.sampled_from(["dead_letter", "drop", "include"]))
+    mode = draw(st.sampled_from(modes or ALL_MODES))
+    kinds: list[st.SearchStrategy[Window]] = [fixed_windows(), fixed_windows()]
+    if mode != "trigger":
+        kinds.extend([session_windows(), session_windows(), st.none()])
+    if mode in ("final", "changes"):
+        kinds.append(st.builds(CountWindow, st.integers(1, 4)))
+    window = draw(st.one_of(kinds))
+    late: Late = draw(st.sampled_from(LATE))
     lateness = draw(st.sampled_from([0, 0, 3, 10, 25]))
     return Query(
         window,

@@ -10,7 +10,6 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -143,12 +142,3 @@ def test_a_late_row_counted_into_the_next_window_corrects_no_other() -> None:
     first = Batch((Row("a", 1, 3), Row("a", 1, 7)), 0)
     batches = [first, Batch((Row("b", 1, 12),), 0), Batch((Row("a", 100, -20),), 0), Batch((), 1, is_end=True)]
     check_against_reference(query, batches, 0)
-
-
-def test_polars_frames_of_a_state_are_never_changed_in_place() -> None:
-    query = Query(FixedWindow(10, 10), "changes")
-    engine, _ = _whole_run(query, [Batch((Row("a", 1, 3),), 0)], 0)
-    before = {name: table.clone() for name, table in engine.state.items()}
-    held = engine.state
-    engine.take(Batch((Row("a", 1, 4),), 0))
-    assert all(isinstance(table, pl.DataFrame) and table.equals(held[name]) for name, table in before.items())

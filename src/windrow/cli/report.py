@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -72,19 +72,29 @@ def _accounts(ledger: Ledger) -> list[tuple[str, Account]]:
 
 
 def _ledger_table(ledger: Ledger) -> Table:
-    numbers = ("rows in>", "aggregated\nor passed on>", "filtered>", "dead letters>", "dropped>")
-    made = table("", *numbers, "late,\ncorrected>", "late,\nincluded>", "emitted>", "adds up")
-    for name, account in ledger.sources.items():
-        made.add_row(f"source {name}", *_numbers(account), "", "", "", _balance(account))
-    for name, account in ledger.statements.items():
-        late = (f"{account.late_corrected:,}", f"{account.late_included:,}", f"{account.emitted:,}")
-        made.add_row(f"statement {name}", *_numbers(account), *late, _balance(account))
+    """One column a source or statement, one line a number: few statements fit a narrow screen, many numbers would not."""
+    accounts = _accounts(ledger)
+    sources = set(ledger.sources)
+    made = table("where the rows went", *(f"{'source' if name in sources else 'statement'}\n{name}>" for name, _ in accounts))
+    for label, number in _LINES:
+        values = [number(account) for _, account in accounts]
+        if any(values) or label in _ALWAYS:
+            made.add_row(label, *(f"{value:,}" for value in values))
+    made.add_row("adds up", *(_balance(account) for _, account in accounts))
     return made
 
 
-def _numbers(account: Account) -> tuple[str, ...]:
-    numbers = (account.rows_in, account.passed, account.filtered, sum(account.dead.values()), sum(account.dropped.values()))
-    return tuple(f"{number:,}" for number in numbers)
+_LINES: tuple[tuple[str, Callable[[Account], int]], ...] = (
+    ("rows in", lambda account: account.rows_in),
+    ("= aggregated or passed on", lambda account: account.passed),
+    ("+ filtered out", lambda account: account.filtered),
+    ("+ dead letters", lambda account: sum(account.dead.values())),
+    ("+ dropped", lambda account: sum(account.dropped.values())),
+    ("of these late, as corrections", lambda account: account.late_corrected),
+    ("of these late, into the next window", lambda account: account.late_included),
+    ("rows emitted", lambda account: account.emitted),
+)
+_ALWAYS = ("rows in", "= aggregated or passed on", "+ filtered out", "+ dead letters")
 
 
 def _balance(account: Account) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from windrow.model.fate import Fate
@@ -52,10 +51,6 @@ class Progress:
             current = self._status
         fields = {name: getattr(current, name) for name in current.__dataclass_fields__}
         return JobStatus(**{**fields, "state": self.state, "error": self.error})
-
-    def finish_batch(self, stop: Callable[[], object]) -> None:
-        """Spark's stop interrupts the batch under way; as it was not committed, it simply runs again next time."""
-        stop()
 
 
 def _least_watermark(program: BatchProgram) -> int | None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 STATE_FORMAT = 1
+# How long a stop waits for Spark to note the last batch as done. Should it not come to that, the batch simply runs again.
+COMMIT_SECONDS = 10.0
 
 
 def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = None) -> Jobs:
@@ -114,6 +116,7 @@ class RunningJob:
         self._query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
+        self._in_batch = threading.Lock()
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name)
         try:
@@ -159,8 +162,11 @@ class RunningJob:
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
+        if self._is_stopping.is_set():
+            raise JobError("WR821", f"job {self.job.name} is stopping: batch {batch_id} is left for the next run")
         try:
-            self._take(frame, batch_id)
+            with self._in_batch:
+                self._take(frame, batch_id)
         except WindrowError as error:
             self._failure = error
             raise
@@ -268,7 +274,13 @@ class RunningJob:
             self._lease.release()
             return
         self._is_stopping.set()
-        self._progress.finish_batch(lambda: self._query.stop() if self._query is not None else None)
+        # The batch under way is finished first; the one after it is not begun (see _on_batch).
+        with self._in_batch:
+            pass
+        deadline = time.monotonic() + COMMIT_SECONDS
+        while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self._query.stop()
         self._finished.wait(60)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 UTC_MICROS = pa.timestamp("us", tz="UTC")
 SYSTEM = (START, END, EMISSION, REVISION)
+_GOES_WITH = "_goes_with"  # headers after the changes that the statement makes
 
 
 class Finisher:
@@ -64,8 +65,7 @@ class Finisher:
         if stage.keeps_headers or stage.headers:
             last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"
             frame = frame.selectExpr("*", f"{last} AS `_headers`")
-            frame = frame.selectExpr("* EXCEPT (`_headers`)", "`_headers` AS _came_with", f"{headers_sql(stage.headers, '`_headers`')} AS _goes_with")
-            frame = frame.withColumnRenamed("_came_with", "_headers")
+            frame = frame.selectExpr("*", f"{headers_sql(stage.headers, '`_headers`')} AS {_GOES_WITH}")
         if stage.having is not None:
             frame = frame.where(to_sql(stage.having))
         if stage.order_by:
@@ -75,7 +75,7 @@ class Finisher:
         names = {item.name.lower() for item in stage.items}
         rest = [quote(name) for name in (*SYSTEM, "_event_time", "_timestamp", "_key", SEQ) if name not in names]
         if stage.keeps_headers or stage.headers:
-            rest.append("_goes_with AS `_headers`")
+            rest.append(f"{_GOES_WITH} AS `_headers`")
         return frame.selectExpr(*items, *rest).toArrow().sort_by(SEQ)
 
     def _key_sql(self) -> str:

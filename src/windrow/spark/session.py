@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ SPEED: dict[str, str] = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.streaming.minBatchesToRetain": "20",
+    # Spark writes every plan out as text, even where nobody looks: for plans as wide as ours that costs milliseconds a batch.
+    "spark.sql.maxPlanStringLength": "1000",
 }
 
 _LOCAL: dict[str, str] = {
@@ -37,7 +40,7 @@ _LOCAL: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-Dlog4j2.level=ERROR -XX:+UseParallelGC",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -Xss8m",
 }
 
 
@@ -54,7 +57,9 @@ def make_session(master: str = "local[*]", settings: Mapping[str, str] | None = 
     for key, value in chosen.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    # What goes wrong reaches the user as an error of ours; Spark would print its whole stack beside it.
+    spark.sparkContext.setLogLevel("FATAL")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     return spark
 
 

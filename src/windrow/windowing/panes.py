@@ -126,8 +126,9 @@ class PaneStep:
             return None
         speech = self.speech
         kind = CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY
+        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)
         numbered = said.with_columns(
-            (pl.col(REVISION) + pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)).cast(pl.Int32).alias(REVISION),
+            (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
             pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
         )
         return self._shape(numbered)

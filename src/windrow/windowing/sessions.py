@@ -141,8 +141,14 @@ class SessionStep:
     def _cluster(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
         """Number the runs of intervals of one group that lie at most a gap apart."""
         fresh = rows.select(
-            *self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, pl.col(LATE_ID).cast(pl.Int64),
-            pl.lit(0, pl.Int32).alias(REVISION), pl.lit(False).alias(_HELD),
+            *self.layout.keys,
+            FIRST,
+            LAST,
+            COUNT,
+            *self.layout.parts,
+            pl.col(LATE_ID).cast(pl.Int64),
+            pl.lit(0, pl.Int32).alias(REVISION),
+            pl.lit(False).alias(_HELD),
         )
         known = None if held is None else held.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID), pl.lit(True).alias(_HELD))
         every = stack([known, fresh])

@@ -104,7 +104,7 @@ class SliceStep:
             pl.lit(1, pl.Int32).alias(REVISION),
         )
 
-    def _settle(self, held: pl.DataFrame | None, fresh: pl.DataFrame | None, emitted: pl.DataFrame | None, tick: Tick) -> dict[str, pl.DataFrame]:
+    def _settle(self, held: pl.DataFrame | None, fresh: pl.DataFrame | None, emitted: pl.DataFrame | None, tick: Tick) -> Tables:
         """Let go of what no window will ask for, and merge the pile once it is as large as what was merged before."""
         if tick.after is not None:
             # Everything before the earliest window that is still kept. Where nothing goes, a filter copies nothing.

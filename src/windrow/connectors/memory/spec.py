@@ -10,7 +10,7 @@ MEMORY = ConnectorSpec(
     runtime="windrow.connectors.memory.runtime",
     source=(
         OptionSpec("partitions", OptionKind.INTEGER, "how many partitions the rows come from", default="1", example="2"),
-        OptionSpec("headers", OptionKind.BOOLEAN, "whether rows have headers, which emissions then carry on", default="false", example="true"),
+        OptionSpec("headers", OptionKind.BOOLEAN, "whether rows have headers, for emissions to carry on", default="false", example="true"),
     ),
     sink=(),
     source_partitions=None,
