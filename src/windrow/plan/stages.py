@@ -175,6 +175,82 @@ class LookBack:
 
 
 @dataclass(frozen=True)
+class LoadTable:
+    """Reference data, loaded before the first row is read: the latest row per key (all rows where there is no key)."""
+
+    name: str
+    read: Read
+    primary_key: tuple[str, ...]
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Side:
+    """One input of a join. Its columns are called ``prefix.column`` from here on; None where they are already."""
+
+    input: str
+    prefix: str | None
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A table that rows are completed from. ``on_missing`` says what becomes of a row that finds nothing there."""
+
+    table: Side
+    on: Expr | None
+    on_missing: str
+
+
+@dataclass(frozen=True)
+class Enrich:
+    """Each row with the rows of tables that belong to it; nothing is remembered."""
+
+    name: str
+    stream: Side
+    lookups: tuple[Lookup, ...]
+    wait: int
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.stream.input, *(lookup.table.input for lookup in self.lookups))
+
+
+@dataclass(frozen=True)
+class IntervalJoin:
+    """Pairs of rows of two streams with equal keys and ``low <= right time - left time <= high`` (microseconds)."""
+
+    name: str
+    left: Side
+    right: Side
+    keys: tuple[tuple[Expr, Expr], ...]
+    times: tuple[Expr, Expr]
+    low: int
+    high: int
+    residual: Expr | None
+    keeps_left: bool
+    keeps_right: bool
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.left.input, self.right.input)))
+
+    @property
+    def held_back(self) -> int:
+        """How far behind the watermark an unmatched row may come out: what follows must wait as long."""
+        reaches = [self.high] * self.keeps_left + [-self.low] * self.keeps_right
+        return max([0, *(reach + 1 for reach in reaches)])
+
+
+@dataclass(frozen=True)
 class LateRows:
     """The stream of rows that came too late for another statement's windows."""
 
@@ -218,7 +294,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | Derive | Aggregate | LookBack | LateRows | Merge | Write
+Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
 
 
 @dataclass(frozen=True)
@@ -234,6 +310,10 @@ class Job:
     @property
     def reads(self) -> tuple[Read, ...]:
         return tuple(stage for stage in self.stages if isinstance(stage, Read))
+
+    @property
+    def tables(self) -> tuple[LoadTable, ...]:
+        return tuple(stage for stage in self.stages if isinstance(stage, LoadTable))
 
     @property
     def writes(self) -> tuple[Write, ...]:

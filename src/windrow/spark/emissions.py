@@ -17,9 +17,11 @@ from windrow.spark.feeds import finish_sql, form_of, part_names
 from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
+from windrow.windowing.having import LET_OUT
+from windrow.windowing.panes import Speech
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 UTC_MICROS = pa.timestamp("us", tz="UTC")
 SYSTEM = (START, END, EMISSION, REVISION)
@@ -34,10 +36,21 @@ class Finisher:
         self._stage = stage
         self._renames = _renames(stage)
 
-    def finish(self, emissions: pl.DataFrame, schema: pa.Schema, arrival: int) -> pa.Table:
+    def finish(self, emissions: pa.Table, arrival: int) -> pa.Table:
         """A table with the visible columns and every system column an emission has."""
-        table = _to_arrow(emissions, schema)
-        return self._rename(table, arrival) if self._renames is not None else self._evaluate(table, arrival)
+        return self._rename(emissions, arrival) if self._renames is not None else self._evaluate(emissions, arrival)
+
+    def let_out(self, emissions: pa.Table) -> pa.ChunkedArray:
+        """Whether HAVING lets each emission out, in order."""
+        assert self._stage.having is not None
+        with strictness(self._spark, self._stage.is_strict):
+            frame = self._with_values(emissions).selectExpr(SEQ, f"coalesce({to_sql(self._stage.having)}, false) AS {LET_OUT}")
+            return frame.toArrow().sort_by(SEQ)[LET_OUT]
+
+    def _with_values(self, table: pa.Table) -> DataFrame:
+        """Emissions with the value of every aggregate."""
+        frame = self._spark.createDataFrame(table).coalesce(1)
+        return frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in self._stage.aggregates))
 
     def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
         assert self._renames is not None
@@ -57,8 +70,7 @@ class Finisher:
 
     def _select(self, table: pa.Table, arrival: int) -> pa.Table:
         stage = self._stage
-        frame = self._spark.createDataFrame(table).coalesce(1)
-        frame = frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in stage.aggregates))
+        frame = self._with_values(table)
         frame = frame.selectExpr(
             "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"
         )
@@ -66,7 +78,7 @@ class Finisher:
             last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"
             frame = frame.selectExpr("*", f"{last} AS `_headers`")
             frame = frame.selectExpr("*", f"{headers_sql(stage.headers, '`_headers`')} AS {_GOES_WITH}")
-        if stage.having is not None:
+        if stage.having is not None and not speaks_again(stage):
             frame = frame.where(to_sql(stage.having))
         if stage.order_by:
             frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
@@ -85,6 +97,11 @@ class Finisher:
         if len(keys) == 1:
             return keys[0]
         return f"concat_ws('|', {', '.join(f'CAST({key} AS STRING)' for key in keys)})" if keys else "CAST(NULL AS STRING)"
+
+
+def speaks_again(stage: Aggregate) -> bool:
+    """Whether a group may be emitted more than once for the same window."""
+    return stage.lateness > 0 or stage.speech != Speech(on_close=True)
 
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
@@ -107,7 +124,7 @@ def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
     return renames if not set(names) & {"_key", "_event_time", "_timestamp", SEQ} and len(set(names)) == len(names) else None
 
 
-def _to_arrow(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+def emissions_table(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     """The step's table with the types Spark gave its parts, times as timestamps, and the order as a column."""
     table = emissions.with_row_index(SEQ).with_columns(pl.col(SEQ).cast(pl.Int64)).to_arrow()
     columns, names = [], []

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from windrow.observe.ledger import Ledger
 from windrow.windowing.clock import Clock
+from windrow.windowing.columns import END, NEVER, START
+from windrow.windowing.having import LET_OUT, settle
 from windrow.windowing.step import Tables, Tick, WindowStep
+
+KNOWN = "known"
+
+
+def having_name(stage: str) -> str:
+    """Where the state of a stage's HAVING stands, beside that of its step."""
+    return f"{stage}@having"
 
 
 @dataclass
@@ -20,6 +28,10 @@ class StepInput:
 
     tick: Tick
     rows: pa.Table | None
+    # What HAVING said of each emission, where a group may speak more than once.
+    verdicts: pa.Table | None = None
+    # Windows that end at or before this can speak no more.
+    kept_beyond: int = NEVER
 
 
 @dataclass
@@ -47,6 +59,9 @@ class JobState:
         for name, given in change.steps.items():
             rows = self.take_schema(name, given.rows)
             self.tables[name] = steps[name].step(self.tables.get(name, {}), rows, given.tick).state
+            if given.verdicts is not None:
+                _, known = self.settle_having(name, given.verdicts, given.kept_beyond)
+                self.tables[having_name(name)] = known
         self.settle(change)
 
     def take_schema(self, name: str, rows: pa.Table | None) -> pl.DataFrame | None:
@@ -56,6 +71,14 @@ class JobState:
         frame = pl.from_arrow(rows)
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def settle_having(self, name: str, verdicts: pa.Table, kept_beyond: int) -> tuple[pl.DataFrame, Tables]:
+        """What HAVING makes of a batch's emissions, and what is known of the groups after it."""
+        frame = pl.from_arrow(verdicts)
+        assert isinstance(frame, pl.DataFrame)
+        keys = tuple(column for column in frame.columns if column not in (START, END, LET_OUT))
+        judged, known = settle(keys, self.tables.get(having_name(name), {}).get(KNOWN), frame, kept_beyond)
+        return judged, {} if known is None or not known.height else {KNOWN: known}
 
     def settle(self, change: Change) -> None:
         self.batch_id = change.batch_id
@@ -73,7 +96,3 @@ class JobState:
             windows = step.open_windows(self.tables.get(name, {}))
             counts[name] = 0 if windows is None else windows.height
         return counts
-
-
-def tick_to_json(tick: Tick) -> dict[str, Any]:
-    return {"before": tick.before, "after": tick.after, "now": tick.now}

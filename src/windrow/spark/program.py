@@ -17,16 +17,17 @@ from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merg
 from windrow.spark.accounting import Accountant
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
-from windrow.spark.emissions import Finisher
+from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
-from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.windowing.clock import Clock
-from windrow.windowing.columns import FOREVER
+from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
+from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
 from windrow.windowing.kept import KEPT
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.step import Tables, Tick, WindowStep
@@ -324,7 +325,12 @@ class BatchProgram:
                 account.dropped[Fate.LATE.code] += pc.sum(refused[ROWS_COUNT]).as_py()
         if outcome.emissions is None or not outcome.emissions.height:
             return
-        table = self._finishers[stage.name].finish(outcome.emissions, self.state.schemas[stage.name], run.batch.now)
+        emissions = emissions_table(outcome.emissions, self.state.schemas[stage.name])
+        if stage.having is not None and speaks_again(stage):
+            emissions = self._apply_having(stage, emissions, tick, run)
+        if not emissions.num_rows:
+            return
+        table = self._finishers[stage.name].finish(emissions, run.batch.now)
         flow = Flow(tuple(item.name for item in stage.items), table=table)
         if stage.limit is not None:
             flow = self._limit(stage, flow, run)
@@ -332,6 +338,22 @@ class BatchProgram:
         account.emitted += flow.table.num_rows
         if flow.table.num_rows:
             run.flows[stage.name] = flow
+
+
+    def _apply_having(self, stage: Aggregate, table: pa.Table, tick: Tick, run: _Run) -> pa.Table:
+        """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""
+        keys = [name for name, _ in stage.keys]
+        bounds = [table[START].cast(pa.int64()), table[END].cast(pa.int64())]
+        let_out = self._finishers[stage.name].let_out(table)
+        verdicts = pa.table([*(table[key] for key in keys), *bounds, let_out], names=[*keys, START, END, LET_OUT])
+        given = run.steps[stage.name]
+        given.verdicts, given.kept_beyond = verdicts, tick.reached - stage.lateness
+        judged, known = self.state.settle_having(stage.name, verdicts, given.kept_beyond)
+        run.tables[having_name(stage.name)] = known
+        kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())
+        table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
+        table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
+        return table.filter(judged[SPEAKS].to_arrow())
 
 
 @dataclass

@@ -18,7 +18,7 @@ import pyarrow as pa
 from windrow.errors import JobError
 from windrow.observe.ledger import Ledger
 from windrow.spark.folders import Folder
-from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.state_file import TornFileError, decode, encode
 from windrow.windowing.clock import Clock
 from windrow.windowing.step import Tick, WindowStep
@@ -44,8 +44,9 @@ class StateStore:
 
     def save(self, change: Change, *, is_end: bool = False) -> None:
         """Make a batch's change durable. After this returns, the batch cannot be lost. The end of the input is the last change."""
-        steps = {name: _tick_json(given.tick) for name, given in change.steps.items()}
+        steps = {name: _step_json(given) for name, given in change.steps.items()}
         tables = {name: given.rows for name, given in change.steps.items() if given.rows is not None}
+        tables.update({having_name(name): given.verdicts for name, given in change.steps.items() if given.verdicts is not None})
         header = {
             "batch_id": change.batch_id,
             "is_end": is_end,
@@ -139,7 +140,7 @@ class StateStore:
                 f"the state file of batch {batch_id} in {self._folder.path} is damaged",
                 "restore the folder from a backup, or start with a new --state folder",
             ) from error
-        steps = {name: StepInput(Tick(**tick), tables.get(name)) for name, tick in header["steps"].items()}
+        steps = {name: _step_from(name, data, tables) for name, data in header["steps"].items()}
         clocks, counters, ledger = _small_from(header)
         return Change(batch_id, steps, clocks, counters, ledger)
 
@@ -148,8 +149,13 @@ def _file_name(batch_id: int, kind: str) -> str:
     return f"{batch_id:010d}.{kind}"
 
 
-def _tick_json(tick: Tick) -> dict[str, Any]:
-    return {"before": tick.before, "after": tick.after, "now": tick.now}
+def _step_json(given: StepInput) -> dict[str, Any]:
+    return {"before": given.tick.before, "after": given.tick.after, "now": given.tick.now, "kept_beyond": given.kept_beyond}
+
+
+def _step_from(name: str, data: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> StepInput:
+    tick = Tick(data["before"], data["after"], data["now"])
+    return StepInput(tick, tables.get(name), tables.get(having_name(name)), data["kept_beyond"])
 
 
 def _small_json(clocks: Mapping[str, Clock], counters: Mapping[str, int], ledger: Ledger) -> dict[str, Any]:
