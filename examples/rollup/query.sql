@@ -10,7 +10,7 @@ FROM requests
 WINDOW TUMBLING(1m);
 
 CREATE STREAM per_hour AS
-SELECT _window_start AS hour, SUM(requests) AS requests, SUM(failures) AS failures,
+SELECT _window_start AS hour, SUM(requests) AS total, SUM(failures) AS failed,
        MAX(requests) AS busiest, MAX_BY(minute, requests) AS busiest_minute
 FROM per_minute
 WINDOW TUMBLING(1h)

@@ -1,5 +1,5 @@
 -- Least and greatest temperature of each device over the last ten minutes, every five minutes.
--- A device that falls silent does not hold the result back: after a minute without rows the watermark follows the clock.
+-- When no reading arrives for a minute, the watermark goes on with the clock, so that the last windows close by themselves.
 CREATE STREAM readings (device STRING, celsius DOUBLE, at BIGINT) WITH (
   'connector' = 'files', 'path' = 'examples/sensor_range/input', 'format' = 'json',
   'event.time.field' = 'at', 'event.time.format' = 'epoch_seconds', 'watermark.delay' = '30s', 'watermark.idle_timeout' = '1m'

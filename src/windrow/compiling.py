@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from windrow.catalog import Catalog, Relation, build_catalog
 from windrow.check import check
 from windrow.errors import SqlError
-from windrow.model.statement import CreateStream, Script
+from windrow.model.statement import CreateStream, CreateTable, Script
 from windrow.plan import Plan, plan_script
 from windrow.sql import parse
 
@@ -28,7 +28,10 @@ def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = 
 
 
 def compile_script(
-    script: Script, extra: Mapping[str, Relation] | None = None, added: tuple[CreateStream, ...] = (), bare_sink: str = "console"
+    script: Script,
+    extra: Mapping[str, Relation] | None = None,
+    added: tuple[CreateStream | CreateTable, ...] = (),
+    bare_sink: str = "console",
 ) -> Compiled:
     """``extra`` are relations known from elsewhere (a case's rows); ``added`` are the sources that bring them."""
     catalog = build_catalog(script, extra)

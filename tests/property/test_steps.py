@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from tests.property.feeding import Engine, step_of
 from tests.property.reference import Batch, CountWindow, Emission, FixedWindow, Mode, Query, Reference, Row, SessionWindow
 from tests.property.strategies import cut, inputs, queries, runs
+from windrow.windowing import counted, sessions
 from windrow.windowing.step import Tables
 
 QUICK = settings(max_examples=70, deadline=None, derandomize=False, print_blob=True, suppress_health_check=list(HealthCheck))
-SLOW = settings(QUICK, max_examples=3000)
+SLOW = settings(QUICK, max_examples=2000)
 MODES: tuple[Mode, ...] = ("final", "changes", "per_batch", "trigger")
 SEEDS = st.integers(0, 99)
 
@@ -54,6 +55,18 @@ def _are_numbered_in_order(said: list[Emission]) -> bool:
 def test_steps_do_what_the_reference_does(mode: Mode) -> None:
     @QUICK
     @given(runs(mode), SEEDS)
+    def holds(run: tuple[Query, list[Batch]], seed: int) -> None:
+        check_against_reference(*run, seed)
+
+    holds()
+
+
+def test_changes_do_not_depend_on_how_many_rows_are_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(counted, "ROWS_AT_ONCE", 2)
+
+    @QUICK
+    @given(runs("changes"), SEEDS)
     def holds(run: tuple[Query, list[Batch]], seed: int) -> None:
         check_against_reference(*run, seed)
 

@@ -40,6 +40,8 @@ MAY_IMPORT["testing"] = {*BELOW_JOBS, "jobs"}
 MAY_IMPORT["api"] = {*BELOW_JOBS, "jobs"}
 MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "api"}
 MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "testing", "api", "server"}
+# The list of all codes, for the documentation.
+MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "cli"}
 
 # Module -> the only places of ours that may import it.
 CONFINED: dict[str, set[str]] = {

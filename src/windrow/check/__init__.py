@@ -23,6 +23,7 @@ from windrow.check.rules.duplicate_output import duplicate_output
 from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
+from windrow.check.rules.join_shape import join_shape
 from windrow.check.rules.limit import limit
 from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
 from windrow.check.rules.not_grouped import not_grouped
@@ -81,6 +82,7 @@ RULES: tuple[Rule, ...] = (
     limit,
     option_side,
     option,
+    join_shape,
     unsupported,
 )
 

@@ -30,6 +30,8 @@ class SourceRequest:
     options: Mapping[str, str]
     # True: take what is there and end. False: go on for ever.
     is_bounded: bool
+    # True: reference data. The frame is not a stream: it holds all rows that are there now.
+    is_table: bool = False
 
 
 @dataclass(frozen=True)

@@ -43,3 +43,5 @@ class ConnectorSpec:
     sink: tuple[OptionSpec, ...] | None = None
     # A source of this connector has exactly this many partitions; None where only the running system knows.
     source_partitions: int | None = 1
+    # Whether CREATE TABLE can load all rows of a source at once.
+    is_loadable: bool = False

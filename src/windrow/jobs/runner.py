@@ -130,6 +130,7 @@ class RunningJob:
         partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
         self._program = BatchProgram(self._spark, self.job, partitions)
         committed = self._checkpoint.last_committed()
+        self._program.tables.load(self._open_table, is_new=committed < 0)
         self._store.forget_after(committed)
         self._program.state = self._store.load(committed, self._program.steps)
         self._is_ended = self._store.has_end(committed + 1)
@@ -154,6 +155,11 @@ class RunningJob:
 
     def _open_source(self, read: Read) -> SourceStream:
         request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
+        stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
+        return stream
+
+    def _open_table(self, read: Read) -> SourceStream:
+        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=True, is_table=True)
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 

@@ -10,7 +10,8 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
-from windrow.plan.stages import Aggregate, Derive, Item, Job, LateRows, Merge, Read, Stage, Write
+from windrow.plan.explain_joins import enrich_facts, join_facts, table_facts
+from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Item, Job, LateRows, LoadTable, LookBack, Merge, Read, Stage, Write
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 from windrow.sql.render import render_sort_key
@@ -39,6 +40,14 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("derive", stage.name, tuple(_derive(stage)))
         case Aggregate():
             return Facts("aggregate", stage.name, tuple(_aggregate(stage, job)))
+        case LookBack():
+            return Facts("look back", stage.name, tuple(_look_back(stage)))
+        case LoadTable():
+            return Facts("load table", stage.name, tuple(table_facts(stage)))
+        case Enrich():
+            return Facts("enrich", stage.name, tuple(enrich_facts(stage)))
+        case IntervalJoin():
+            return Facts("join", stage.name, tuple(join_facts(stage)))
         case LateRows(name=name, of=of, reason=reason):
             return Facts("late rows", name, (("rows", f"those that came too late for every window of {of}"), ("why", reason)))
         case Merge(name=name, parts=parts, reason=reason):
@@ -157,12 +166,30 @@ def _derive(stage: Derive) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
+def _look_back(stage: LookBack) -> Iterator[tuple[str, str]]:
+    yield from _where(stage.where)
+    calls: dict[str, Node] = {slot: over for look in stage.looks for slot, over in look.calls}
+    for look in stage.looks:
+        of = ", ".join(render_expr(key) for key in look.partition_by)
+        kept = "every row" if look.buffer is None else f"the last {look.buffer} rows"
+        yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
+    if stage.qualify is not None:
+        yield "qualify", render_expr(_with_calls(stage.qualify, calls))
+    yield "columns", ", ".join(show_item(item, None if item.expr is None else _with_calls(item.expr, calls)) for item in stage.items)
+    yield from _closing(stage, stage.key, stage.order_by)
+    yield "why", stage.reason
+
+
+def _with_calls(expr: Expr, calls: Mapping[str, Node]) -> Expr:
+    return transform(expr, lambda node: calls.get(node.name) if isinstance(node, Slot) else None)
+
+
 def _where(where: Expr | None) -> Iterator[tuple[str, str]]:
     if where is not None:
         yield "filter", render_expr(where)
 
 
-def _closing(stage: Derive | Aggregate, key: Expr | None, order_by: tuple[SortKey, ...]) -> Iterator[tuple[str, str]]:
+def _closing(stage: Derive | Aggregate | LookBack, key: Expr | None, order_by: tuple[SortKey, ...]) -> Iterator[tuple[str, str]]:
     if key is not None:
         yield "key", render_expr(key)
     if order_by:

@@ -8,7 +8,8 @@ from typing import Any, assert_never
 from windrow.model.expr import Expr
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, Merge, Plan, Read, Stage, Write
+from windrow.plan.explain_joins import join_json
+from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -34,6 +35,19 @@ def _own(stage: Stage) -> dict[str, Any]:
             return {"kind": "derive", "where": _sql(where), "columns": columns, **_closing(stage)}
         case Aggregate():
             return _aggregate(stage)
+        case LookBack(where=where, items=items, looks=looks, qualify=qualify):
+            columns = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+            kept = [
+                {
+                    "partition_by": [render_expr(key) for key in look.partition_by],
+                    "rows": look.buffer,
+                    "calls": {slot: render_expr(over) for slot, over in look.calls},
+                }
+                for look in looks
+            ]
+            return {"kind": "look_back", "where": _sql(where), "looks": kept, "qualify": _sql(qualify), "columns": columns, **_closing(stage)}
+        case LoadTable() | Enrich() | IntervalJoin():
+            return join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}
         case Merge(parts=parts):
@@ -90,7 +104,7 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
     }
 
 
-def _closing(stage: Derive | Aggregate) -> dict[str, Any]:
+def _closing(stage: Derive | Aggregate | LookBack) -> dict[str, Any]:
     key = _filled(stage, stage.key) if isinstance(stage, Aggregate) else _sql(stage.key)
     order_by = stage.order_by
     if isinstance(stage, Aggregate):

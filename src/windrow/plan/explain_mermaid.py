@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import assert_never
 
 from windrow.plan.explain_facts import emissions, show_window
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, Merge, Plan, Read, Stage, Write
+from windrow.plan.explain_joins import join_label
+from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
 # What is written around a label: sources and sinks are cylinders, late rows a flag, all else a box.
-_SHAPES: dict[type, tuple[str, str]] = {Read: ("[(", ")]"), Write: ("[(", ")]"), LateRows: (">", "]")}
+_SHAPES: dict[type, tuple[str, str]] = {Read: ("[(", ")]"), LoadTable: ("[(", ")]"), Write: ("[(", ")]"), LateRows: (">", "]")}
 _BREAK = "<br/>"
 _LONGEST = 80
 
@@ -42,6 +43,10 @@ def _label(stage: Stage) -> list[str]:
             return [name, *([f"where {render_expr(where)}"] if where is not None else []), "row by row"]
         case Aggregate():
             return _aggregate(stage)
+        case LookBack(name=name, looks=looks):
+            return [name, *(render_expr(over) for look in looks for _, over in look.calls)]
+        case LoadTable() | Enrich() | IntervalJoin():
+            return join_label(stage)
         case LateRows(name=name):
             return [name]
         case Merge(name=name):

@@ -7,6 +7,8 @@ from windrow.plan.stages import Item, Look, LookBack
 
 # Functions that look a given number of rows back.
 _OFFSETS = {"LAG"}
+# How many rows of a partition are kept for a call that orders them itself and names no buffer: a row may be that far out of order.
+OUT_OF_ORDER_ROWS = 1000
 
 
 def plan_look_back(
@@ -69,11 +71,18 @@ def rows_needed(over: Over) -> int | None:
     """How many rows of its partition, the row itself included, a call can ever see; None where there is no bound."""
     if over.spec.buffer is not None:
         return over.spec.buffer
+    needed = _rows_named(over)
+    if needed is None:
+        return None
+    # With an order of its own, a row that arrives out of order looks further back than its place in the arrival says.
+    return max(needed, OUT_OF_ORDER_ROWS) if over.spec.order_by else needed
+
+
+def _rows_named(over: Over) -> int | None:
+    frame = over.spec.frame
     if over.call.name.upper() in _OFFSETS:
         return 1 + (_whole_number(over.call.args[1]) if len(over.call.args) > 1 else 1)
-    frame = over.spec.frame
-    # With an order of its own a late row may stand anywhere, so a row frame bounds the past only in arrival order.
-    if frame is not None and not frame.is_range and frame.start is not None and not over.spec.order_by:
+    if frame is not None and not frame.is_range and frame.start is not None:
         return 1 - min(frame.start, 0)
     return None
 

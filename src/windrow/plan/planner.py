@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from windrow.catalog import Catalog
+from windrow.catalog import Catalog, Relation
+from windrow.catalog.relation import WithCommonTables
+from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, InsertInto, Script, SelectStatement, Statement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
 from windrow.plan.headers import keep_headers
+from windrow.plan.join_names import JoinInput
+from windrow.plan.joining import plan_joins
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import plan_source
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.sources import plan_source, plan_table
+from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
 
 CONSOLE_NAME = "out"
 
@@ -38,9 +43,10 @@ class _Names:
         self._spelling: dict[str, str] = {}
         self._catalog = catalog
         self._nested: dict[str, frozenset[str]] = {}
+        self._common: dict[str, Relation] = {}
         self._bare = 0
         for statement in script.statements:
-            if isinstance(statement, CreateStream | CreateStreamAs):
+            if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
                 self._spelling[statement.name.lower()] = statement.name
 
     def of(self, name: str) -> str:
@@ -58,6 +64,13 @@ class _Names:
         stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
         self._nested[stage.name] = frozenset(own) | stars
 
+    def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> None:
+        self._common[stage] = query_relation(table.name, table.query, self.typed(scope))
+
+    def typed(self, scope: dict[str, str]) -> WithCommonTables:
+        """What names mean under the common tables of a scope, with the types of their columns."""
+        return WithCommonTables(self._catalog, tuple(self._common[stage] for stage in scope.values()))
+
     def bare(self) -> str:
         self._bare += 1
         return CONSOLE_NAME if self._bare == 1 else f"{CONSOLE_NAME}_{self._bare}"
@@ -67,6 +80,8 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
     match statement:
         case CreateStream():
             yield plan_source(statement)
+        case CreateTable():
+            yield plan_table(statement)
         case CreateStreamAs(name=name, query=query, options=options):
             yield from _plan_query(name, query, options, names, {})
             if options.get("connector"):
@@ -103,9 +118,16 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield from _plan_query(parts[0], left, options, names, scope)
             yield from _plan_query(parts[1], right, options, names, scope)
             yield Merge(name, parts, reason="UNION ALL")
-        case Select(source=source):
-            input_name, nested = _resolve_source(name, source, options, names, scope)
-            yield from nested
+        case Select(source=source, joins=joins):
+            if joins:
+                inputs, nested = _resolve_inputs(name, query, options, names, scope)
+                yield from nested
+                joined = plan_joins(name, query, options, inputs)
+                yield from joined.stages
+                query, input_name = joined.select, joined.output
+            else:
+                input_name, nested = _resolve_source(name, source, options, names, scope)
+                yield from nested
             stage = plan_select(name, query, options, input_name, names.columns(input_name))
             names.note(stage)
             yield stage
@@ -116,6 +138,7 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
     inner = f"{name}/{table.name}"
     yield from _plan_query(inner, table.query, options, names, scope)
+    names.note_common(inner, table, scope)
     scope[table.name.lower()] = inner
 
 
@@ -132,9 +155,29 @@ def _resolve_source(
             raise AssertionError("a SELECT without FROM passed the checks")
 
 
+def _resolve_inputs(
+    name: str, select: Select, options: Options, names: _Names, scope: dict[str, str]
+) -> tuple[tuple[JoinInput, ...], Iterable[Stage]]:
+    """Everything that a FROM with joins brings in, and the stages of the queries nested there."""
+    inputs: list[JoinInput] = []
+    stages: list[Stage] = []
+    for position, source in enumerate((select.source, *(join.source for join in select.joins))):
+        assert source is not None, "a JOIN has something before it"
+        if isinstance(source, DerivedSource) and source.alias is None:
+            source = replace(source, alias=f"from{position}")
+        stage, nested = _resolve_source(name, source, options, names, scope)
+        stages.extend(nested)
+        inputs.append(JoinInput.of(binding_of(source, names.typed(scope)), stage, position))
+    return tuple(inputs), stages
+
+
 def _jobs(stages: dict[str, Stage]) -> list[Job]:
-    """Connected stages form one job, in the order rows flow; independent ones keep the order of the file."""
-    ordered = _in_flow_order(stages)
+    """Connected stages form one job, in the order rows flow; independent ones keep the order of the file.
+
+    A table connects nothing: each job that reads it loads it for itself.
+    """
+    flow = _in_flow_order(stages)
+    ordered = [stage for stage in flow if not isinstance(stage, LoadTable)]
     group: dict[str, str] = {}
     for stage in ordered:
         joined = {group[name] for name in stage.inputs if name in group}
@@ -146,11 +189,17 @@ def _jobs(stages: dict[str, Stage]) -> list[Job]:
     jobs: dict[str, list[Stage]] = {}
     for stage in ordered:
         jobs.setdefault(group[stage.name], []).append(stage)
-    return [_job(members) for members in jobs.values() if any(not isinstance(stage, Read) for stage in members)]
+    tables = [stage for stage in flow if isinstance(stage, LoadTable)]
+    return [_job([*_read_by(members, tables), *members]) for members in jobs.values() if any(not isinstance(s, Read) for s in members)]
+
+
+def _read_by(members: list[Stage], tables: list[LoadTable]) -> list[LoadTable]:
+    wanted = {name for stage in members for name in stage.inputs}
+    return [table for table in tables if table.name in wanted]
 
 
 def _job(members: list[Stage]) -> Job:
-    outputs = [stage.name for stage in members if not isinstance(stage, Read | Write | LateRows) and "/" not in stage.name]
+    outputs = [stage.name for stage in members if not isinstance(stage, Read | LoadTable | Write | LateRows) and "/" not in stage.name]
     reads = [stage.name for stage in members if isinstance(stage, Read)]
     reason = (
         f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"

@@ -16,6 +16,7 @@ from windrow.model.window import (
     EventTime,
     EveryInterval,
     EveryRecords,
+    IncludeInNext,
     OnSessionEnd,
     OnWatermark,
     ProcessingTime,
@@ -260,6 +261,8 @@ def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
             return Feed.RUNNING, "every row shows what it changed, in input order"
         case None:
             return Feed.WINDOWS, "one pane per group, for ever"
+        case Sliding() if window is not None and isinstance(window.late, IncludeInNext) and _lateness(window):
+            return Feed.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
         case Tumbling() | Sliding() if speech == Speech(on_close=True):
             return Feed.SLICES, "windows speak once, when they close: they are merged from slices then"
         case _:

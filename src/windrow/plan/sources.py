@@ -1,12 +1,12 @@
-"""CREATE STREAM as a Read stage: options become rules."""
+"""CREATE STREAM and CREATE TABLE as stages that read: options become rules."""
 
 from __future__ import annotations
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
-from windrow.model.statement import CreateStream
+from windrow.model.statement import CreateStream, CreateTable
 from windrow.model.window import DAY
-from windrow.plan.stages import ClockRule, Read, TimeRule
+from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
 from windrow.sql import parse_duration
 
 
@@ -35,6 +35,12 @@ def plan_source(statement: CreateStream) -> Read:
         time_zone=options.get("time.zone") or "UTC",
         reason=spec.summary,
     )
+
+
+def plan_table(statement: CreateTable) -> LoadTable:
+    read = plan_source(CreateStream(statement.name, statement.columns, statement.options))
+    latest = f"the latest row per {', '.join(statement.primary_key)}" if statement.primary_key else "every row: there is no primary key"
+    return LoadTable(statement.name, read, statement.primary_key, f"loaded before the first row is read; {latest}")
 
 
 def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...]:

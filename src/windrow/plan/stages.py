@@ -236,6 +236,8 @@ class IntervalJoin:
     residual: Expr | None
     keeps_left: bool
     keeps_right: bool
+    # How much older than its event time a left row's time may be: it is part of a pair with a younger row.
+    lag: int = 0
     is_strict: bool = False
     reason: str = ""
 
@@ -247,7 +249,7 @@ class IntervalJoin:
     def held_back(self) -> int:
         """How far behind the watermark an unmatched row may come out: what follows must wait as long."""
         reaches = [self.high] * self.keeps_left + [-self.low] * self.keeps_right
-        return max([0, *(reach + 1 for reach in reaches)])
+        return max([0, *(self.lag + reach + 1 for reach in reaches)])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from windrow.connectors.runtime import PROVENANCE, SEQ
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Derive
+from windrow.spark.event_time import own_time_sql
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.headers import headers_sql
@@ -39,7 +40,9 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
             columns.extend(quote(name) for name in source.columns)
             names.extend(source.columns)
         else:
-            columns.append(f"{to_sql(item.expr)} AS {quote(item.name)}")
+            # ``expr AS _event_time`` sets the event time of what goes out, from any type that can hold one.
+            is_time = item.name.lower() == "_event_time"
+            columns.append(f"{own_time_sql(item.expr, frame) if is_time else to_sql(item.expr)} AS {quote(item.name)}")
             names.append(item.name)
     taken = {name.lower() for name in names}
     columns.extend(quote(name) for name in TRAVELLING if name in there and name not in taken and name not in ("_key", "_headers"))

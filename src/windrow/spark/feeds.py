@@ -205,7 +205,8 @@ def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
     """Rows whose own session would be over: the step decides, so each comes by itself."""
     if not isinstance(stage.window, Session) or request.watermark is None:
         return None
-    return f"_judged = 0 AND {TIME} + {stage.window.gap} <= {request.watermark}"
+    alone = stage.window.gap if stage.window.max_length is None else min(stage.window.gap, stage.window.max_length)
+    return f"_judged = 0 AND {TIME} + {alone} <= {request.watermark}"
 
 
 def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:

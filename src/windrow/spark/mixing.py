@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from windrow.spark.expressions import quote
+from windrow.spark.expressions import quote, text_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +23,7 @@ def mix_sources(spark: SparkSession, frames: Mapping[str, DataFrame], *, with_ti
     for name, frame in frames.items():
         own = ", ".join(quote(column) for column in frame.columns)
         columns = [f"struct({own}) AS {quote(n)}" if n == name else f"CAST(NULL AS {types[n]}) AS {quote(n)}" for n in frames]
-        parts.append(frame.selectExpr(f"'{name}' AS {_WHICH}", *columns))
+        parts.append(frame.selectExpr(f"{text_literal(name)} AS {_WHICH}", *columns))
     if with_ticks:
         ticks = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
         parts.append(ticks.selectExpr(f"'{_TICK}' AS {_WHICH}", *(f"CAST(NULL AS {types[n]}) AS {quote(n)}" for n in frames)))
@@ -37,4 +37,4 @@ def pick_source(frame: DataFrame, name: str, sources: int, is_mixed: bool) -> Da
     """The rows of one source again. The optimiser drops the other branches, so nothing is read that is not asked for."""
     if sources == 1 and not is_mixed:
         return frame
-    return frame.where(f"{_WHICH} = '{name}'").selectExpr(f"inline(array({quote(name)}))")
+    return frame.where(f"{_WHICH} = {text_literal(name)}").selectExpr(f"inline(array({quote(name)}))")

@@ -13,18 +13,21 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LookBack, Merge, Read, Write
-from windrow.spark.accounting import Accountant
+from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.spark.accounting import Accountant, book_filter
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
+from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
+from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
+from windrow.spark.tables import ReferenceTables
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
@@ -72,9 +75,14 @@ class BatchProgram:
         self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
         self._spark = spark
         self._partitions = partitions
+        for join in job.stages:
+            if isinstance(join, IntervalJoin):
+                self.steps.update(side_steps(join))
         self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
         self._accountant = Accountant(spark, job)
+        self.tables = ReferenceTables(spark, job)
         self._roots = _roots(job)
+        self._held_back = _held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
 
     def _sole_aggregate(self, read: Read) -> Aggregate | None:
@@ -93,6 +101,7 @@ class BatchProgram:
         for read in self.job.reads:
             run.clocks.setdefault(read.name, Clock.start(self._partitions.get(read.name) or (), batch.now))
         self._before = dict(run.clocks)
+        self.tables.settle(result)
         for stage in self.job.stages:
             match stage:
                 case Read():
@@ -103,6 +112,12 @@ class BatchProgram:
                     self._aggregate(stage, run)
                 case LookBack():
                     self._look_back(stage, run)
+                case LoadTable():
+                    pass
+                case Enrich():
+                    self._enrich(stage, run)
+                case IntervalJoin():
+                    self._join(stage, run)
                 case LateRows(name=name, of=of):
                     if of in run.late:
                         run.flows[name] = run.late[of]
@@ -120,6 +135,7 @@ class BatchProgram:
         ledger.add(result.ledger)
         result.change = Change(batch.batch_id, run.steps, run.clocks, run.counters, ledger)
         self._after = run.tables
+        self._cached = run.cached
         return result
 
     def commit(self, result: BatchResult) -> None:
@@ -127,19 +143,28 @@ class BatchProgram:
         assert result.change is not None
         self.state.tables.update(self._after)
         self.state.settle(result.change)
+        for frame in self._cached:
+            frame.unpersist()
 
     def watermark_of(self, stage: Aggregate, clocks: Mapping[str, Clock]) -> int | None:
         """The least over the stage's sources, each with the delay the stage or the source states."""
         if _has_own_clock(stage):
             own = clocks.get(_own_clock(stage))
             return None if own is None else own.watermark(self._root_of(stage).clock.delay if stage.delay is None else stage.delay)
+        return self._least_watermark(stage.name, clocks, stage.delay)
+
+    def _least_watermark(self, name: str, clocks: Mapping[str, Clock], delay: int | None = None) -> int | None:
+        """The least over the sources of a stage, held back for what joins before it may still let out."""
         marks = []
-        for name in self._roots[stage.name]:
-            read = self.job.stage(name)
+        for root in self._roots[name]:
+            read = self.job.stage(root)
             assert isinstance(read, Read)
-            clock = clocks.get(name)
-            marks.append(None if clock is None else clock.watermark(read.clock.delay if stage.delay is None else stage.delay))
-        return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
+            clock = clocks.get(root)
+            marks.append(None if clock is None else clock.watermark(read.clock.delay if delay is None else delay))
+        if not marks or None in marks:
+            return None
+        least = min(mark for mark in marks if mark is not None)
+        return least if least >= FOREVER else least - self._held_back[name]
 
     def _root_of(self, stage: Aggregate) -> Read:
         read = self.job.stage(self._roots[stage.name][0])
@@ -212,14 +237,41 @@ class BatchProgram:
         run.tables[stage.name] = outcome.state
         run.steps[stage.name] = StepInput(tick, rows)
 
+    def _enrich(self, stage: Enrich, run: _Run) -> None:
+        source = run.flows.get(stage.stream.input)
+        if source is None:
+            return
+        found = enrich(self._spark, stage, source, self.tables)
+        run.flows[stage.name] = found.flow
+        if found.total is not None:
+            book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
+
+    def _join(self, stage: IntervalJoin, run: _Run) -> None:
+        before, after = (self._least_watermark(stage.name, clocks) for clocks in (self._before, run.clocks))
+        tick = Tick(_behind(before, stage.lag), _behind(after, stage.lag), run.batch.now)
+        joiner = Joiner(self._spark, stage, self.state, run.counters)
+        found = joiner.run(run.flows.get(stage.left.input), run.flows.get(stage.right.input), tick)
+        run.steps.update(found.steps)
+        run.tables.update(found.tables)
+        account = run.result.ledger.statement(stage.name)
+        account.rows_in += found.taken
+        account.passed += found.taken - found.late
+        if found.late:
+            account.dropped[Fate.LATE.code] += found.late
+        if found.flow is not None:
+            assert found.flow.table is not None
+            account.emitted += found.flow.table.num_rows
+            run.flows[stage.name] = found.flow
+
     def _merge(self, stage: Merge, run: _Run) -> None:
         there = [run.flows[name] for name in stage.parts if name in run.flows]
         if not there:
             return
-        frames = [flow.as_frame(self._spark) for flow in there]
-        merged = frames[0]
-        for frame in frames[1:]:
-            merged = merged.union(frame.select(*frame.columns))
+        merged = there[0].as_frame(self._spark)
+        for flow in there[1:]:
+            # By position for what the user sees, by name for what travels along.
+            renamed = flow.as_frame(self._spark).withColumnsRenamed(dict(zip(flow.columns, there[0].columns, strict=True)))
+            merged = merged.unionByName(renamed, allowMissingColumns=True)
         run.flows[stage.name] = Flow(there[0].columns, merged)
 
     def _aggregate(self, stage: Aggregate, run: _Run) -> None:
@@ -294,7 +346,7 @@ class BatchProgram:
         repeated = rows[ROW].take(pa.array([i for i, n in enumerate(rows[ROWS_COUNT].to_pylist()) for _ in range(n)], pa.int64()))
         account = run.result.ledger.statement(stage.name)
         account.dead[Fate.LATE.code] += len(repeated)
-        if stage.late_stream is not None:
+        if stage.late_stream is not None and self.job.readers_of(stage.late_stream):
             whole = pa.Table.from_struct_array(repeated.combine_chunks())
             whole = whole.append_column(SOURCE_SEQ, pa.array(range(whole.num_rows), pa.int64()))
             hidden = {name for name in whole.column_names if name.startswith("_")}
@@ -399,3 +451,17 @@ def _roots(job: Job) -> dict[str, tuple[str, ...]]:
         own = (stage.name,) if isinstance(stage, Read) else tuple(r for name in stage.inputs for r in roots.get(name, ()))
         roots[stage.name] = tuple(dict.fromkeys(own))
     return roots
+
+
+def _held_back(job: Job) -> dict[str, int]:
+    """How far behind the watermark of its sources the rows that reach each stage may come: outer joins let rows out late."""
+    behind: dict[str, int] = {}
+    gives: dict[str, int] = {}
+    for stage in job.stages:
+        behind[stage.name] = max((gives.get(name, 0) for name in stage.inputs), default=0)
+        gives[stage.name] = behind[stage.name] + (stage.held_back if isinstance(stage, IntervalJoin) else 0)
+    return behind
+
+
+def _behind(watermark: int | None, lag: int) -> int | None:
+    return watermark if watermark is None or watermark >= FOREVER else watermark - lag

@@ -64,7 +64,7 @@ def _kept_columns(read: Read) -> list[str]:
 
 def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
     """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
-    fields = [*(f"{quote(c.name)}: {_spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
+    fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
     schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     others = [quote(name) for name in frame.columns if name != RAW]
@@ -79,7 +79,7 @@ def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*others, *decoded, f"CAST({RAW} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}")
 
 
-def _spark_type(column: ColumnDef) -> str:
+def spark_type(column: ColumnDef) -> str:
     """A column of which no value is known yet is read as text."""
     return "STRING" if column.type in (UNKNOWN, NULL) else str(column.type)
 

@@ -49,6 +49,7 @@ def build_step(stage: Aggregate | LookBack) -> WindowStep:
                 limit,
                 stage.lateness,
                 every_row=stage.speech.every_row,
+                per_batch=stage.speech.per_batch,
                 on_close=stage.speech.on_close,
                 include_late=isinstance(stage.late, IncludeInNext),
             )

@@ -23,7 +23,7 @@ from windrow.spark.reading import read_rows
 from windrow.spark.state_store import StateStore
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Rows = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -64,6 +64,7 @@ class DirectEngine:
         self._runs = [_JobRun(spark, job, partitions, folder / str(i)) for i, job in enumerate(compiled.plan.jobs)]
 
     def feed(self, rows: Rows) -> None:
+        self._now = arrival_after(rows, self._now)
         first = self._seq
         self._seq += len(rows)
         numbered = [(stream, row, first + i) for i, (stream, row) in enumerate(rows)]
@@ -72,16 +73,21 @@ class DirectEngine:
     def _step(self, rows: Sequence[tuple[str, Mapping[str, Any], int]] = (), *, is_end: bool = False, force: int | None = None) -> None:
         self._batch += 1
         for run in self._runs:
-            frames = {}
-            for read in run.job.reads:
-                own = [(typed_row(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
-                if own:
-                    table = rows_to_table([row for row, _ in own], own[0][1])
-                    stream_frame = table_stream(self._spark, table, len(self._partitions))
-                    frames[read.name] = read_rows(read, stream_frame, f"timestamp_micros({self._now}L)")
+            frames = {read.name: frame for read in run.job.reads if (frame := self._frame(read, rows)) is not None}
+            for table in run.job.tables:
+                if (frame := self._frame(table.read, rows)) is not None:
+                    run.program.tables.take(table.name, frame)
             result = run.program.run(BatchInput(self._batch, frames, self._now, is_end, force))
             self._gather(result)
             run.commit(result)
+
+    def _frame(self, read: Read, rows: Sequence[tuple[str, Mapping[str, Any], int]]) -> DataFrame | None:
+        """What a batch brings for one source or table."""
+        own = [(typed_row(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
+        if not own:
+            return None
+        table = rows_to_table([row for row, _ in own], own[0][1])
+        return read_rows(read, table_stream(self._spark, table, len(self._partitions)), f"timestamp_micros({self._now}L)")
 
     def _gather(self, result: BatchResult) -> None:
         for name, flow in result.outputs.items():
@@ -138,7 +144,14 @@ class _JobRun:
         store.settle(self.program.state)
         fresh = BatchProgram(self._spark, self.job, self._partitions)
         fresh.state = store.load(batch_id, fresh.steps)
+        fresh.tables = self.program.tables
         self.program = fresh
+
+
+def arrival_after(rows: Rows, now: int) -> int:
+    """The arrival clock after rows that may say themselves when they arrived: it goes on from there."""
+    stated = [int(row["_timestamp"]) * 1000 for _, row in rows if row.get("_timestamp") is not None]
+    return max(stated) if stated else now
 
 
 def table_of(spark: SparkSession, flow: Flow) -> pa.Table:

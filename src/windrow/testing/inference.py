@@ -120,6 +120,16 @@ def _wider(one: DataType, other: DataType) -> DataType:
     return STRING
 
 
+def memory_table(name: str, columns: tuple[ColumnDef, ...]) -> CreateTable:
+    """Without a key: every row stays."""
+    return CreateTable(name, columns, (), Options((Option("connector", "memory"),)))
+
+
+def table_names(script: Script, listed: Iterable[str]) -> set[str]:
+    """Inputs of a case that are tables, in lower case: those it lists, and those that the SQL creates."""
+    return {name.lower() for name in listed} | {s.name.lower() for s in script.statements if isinstance(s, CreateTable)}
+
+
 def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int, *, has_headers: bool) -> CreateStream:
     headers = Option("headers", str(has_headers).lower())
     options = Options((Option("connector", "memory"), Option("watermark.delay", f"{delay}us"), headers))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from windrow.catalog import Relation
 from windrow.compiling import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError, WindrowError
-from windrow.model.statement import CreateStream, CreateStreamAs, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, Script, SelectStatement
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
 from windrow.testing.engine import DirectEngine, Engine, Outcome
-from windrow.testing.inference import created_names, infer_columns, memory_stream, read_names
+from windrow.testing.inference import created_names, infer_columns, memory_stream, memory_table, read_names, table_names
 from windrow.testing.streaming import StreamingEngine
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _full(diagnostic: Diagnostic, error: SqlError) -> str:
 def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, Any]]]:
     """Every row with the stream it belongs to, in arrival order."""
     if case.streams is not None:
-        tables = {name.lower() for name in case.tables}
+        tables = table_names(script, case.tables)
         ordered = sorted(case.streams.items(), key=lambda entry: entry[0].lower() not in tables)
         return [(name, row) for name, rows in ordered for row in rows]
     created = created_names(script)
@@ -147,15 +147,20 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
 
 def _inferred(
     case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]
-) -> tuple[dict[str, Relation], tuple[CreateStream, ...]]:
-    """The streams that the SQL reads but does not create: what is known of them, and the sources that bring their rows."""
-    created = created_names(script) | {table.lower() for table in case.tables}
+) -> tuple[dict[str, Relation], tuple[CreateStream | CreateTable, ...]]:
+    """The streams and tables that the SQL reads but does not create: what is known of them, and the sources that bring their rows."""
+    created = created_names(script)
+    tables = table_names(script, case.tables)
     extra: dict[str, Relation] = {}
-    added = []
+    added: list[CreateStream | CreateTable] = []
     for name in read_names(script):
         if name.lower() in created or not _is_given(case, name):
             continue
         columns = infer_columns(row for stream, row in streams if stream.lower() == name.lower())
+        if name.lower() in tables:
+            extra[name.lower()] = Relation(name, "table", columns, is_known=bool(columns))
+            added.append(memory_table(name, columns))
+            continue
         extra[name.lower()] = Relation(name, "stream", columns, is_known=bool(columns))
         has_headers = any("_headers" in row for stream, row in streams if stream.lower() == name.lower())
         added.append(memory_stream(name, columns, case.delay, has_headers=has_headers))

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.compiling import Compiled
-from windrow.connectors.memory.runtime import FOLDERS, rows_to_table
+from windrow.connectors.memory.runtime import FOLDERS, rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
 from windrow.jobs.options import RunOptions
 from windrow.jobs.runner import RunningJob
-from windrow.plan.stages import Job
+from windrow.plan.stages import Job, LoadTable
 from windrow.spark.program import BatchInput, BatchResult
-from windrow.testing.engine import Outcome, Rows, table_of, typed_row
+from windrow.spark.reading import read_rows
+from windrow.testing.engine import Outcome, Rows, arrival_after, table_of, typed_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,9 +36,9 @@ class StreamingEngine:
         self.now = time.time_ns() // 1000
         self._jobs: list[_CaseJob] = []
         for job in self._plan.jobs:
-            for read in job.reads:
-                FOLDERS[read.name] = folder / "input" / read.name
-                FOLDERS[read.name].mkdir(parents=True, exist_ok=True)
+            for name in (*(read.name for read in job.reads), *(table.name for table in job.tables)):
+                FOLDERS[name] = folder / "input" / name
+                FOLDERS[name].mkdir(parents=True, exist_ok=True)
         self._start()
 
     def _start(self) -> None:
@@ -46,6 +48,8 @@ class StreamingEngine:
             job.start()
 
     def feed(self, rows: Rows) -> None:
+        self.now = arrival_after(rows, self.now)
+        self._feed_tables(rows)
         for job in self._plan.jobs:
             for read in job.reads:
                 own = [typed_row(read, row) for stream, row in rows if stream.lower() == read.name.lower()]
@@ -53,6 +57,15 @@ class StreamingEngine:
                     self._write(read.name, own)
         self._seq += len(rows)
         self._settle()
+
+    def _feed_tables(self, rows: Rows) -> None:
+        """Each job takes the rows at once; the file is there for when it comes back."""
+        for table in {table.name: table for job in self._plan.jobs for table in job.tables}.values():
+            own = [typed_row(table.read, row) for stream, row in rows if stream.lower() == table.name.lower()]
+            if own:
+                self._write(table.name, own)
+                for job in self._jobs:
+                    job.take_table(table, rows_to_table(own, self._seq))
 
     def _write(self, stream: str, rows: list[Mapping[str, Any]]) -> None:
         """One file is one micro-batch. It appears under its name only when it is whole."""
@@ -125,6 +138,10 @@ class _CaseJob(RunningJob):
     def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
         super()._commit(result, is_end=is_end)
         self._case.gather(result)
+
+    def take_table(self, table: LoadTable, rows: pa.Table) -> None:
+        if table in self.job.tables:
+            self._program.tables.take(table.name, read_rows(table.read, table_stream(self._spark, rows, 1), "current_timestamp()"))
 
     def drain(self) -> None:
         assert self._query is not None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import CHANGE, COUNT, EMISSION, END, FINAL, FIRST, FOREVER, LAST, REVISION, SEQ, START, Layout
+from windrow.windowing.columns import CHANGE, COUNT, EMISSION, END, FINAL, FIRST, FOREVER, LAST, REVISION, SEQ, START, Layout, join_on
 from windrow.windowing.shelf import Shelf
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
@@ -43,8 +43,10 @@ class CountStep:
     def _take(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame | None]:
         """Merge what is held and the rows into windows, and let the full ones speak in the order they filled up."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
-        merged = self._numbered(held, rows).group_by([*self.layout.keys, _NUMBER], maintain_order=True)
-        windows = merged.agg(pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(COUNT).sum(), *self.layout.merges, pl.col(SEQ).max())
+        partials = self._numbered(held, rows)
+        window = (*self.layout.keys, _NUMBER)
+        books = partials.group_by(window).agg(pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(SEQ).max())
+        windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner")
         full = windows.filter(pl.col(COUNT) == self.count).sort(SEQ)
         left = windows.filter(pl.col(COUNT) < self.count).drop(_NUMBER, SEQ)
         said = self._shape(full.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL) if full.height else None

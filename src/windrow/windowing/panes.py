@@ -101,7 +101,7 @@ class PaneStep:
         parts = [_ROW, COUNT, *self.layout.parts]
         both = stack([seeds.select(parts), rows.select(parts)])
         assert both is not None
-        merged = both.group_by(_ROW).agg(pl.col(COUNT).sum(), *self.layout.merges)
+        merged = Layout((), self.layout.merges, self.layout.parts).merge(both, _ROW)
         outer = rows.drop(COUNT, *self.layout.parts).join(merged, on=_ROW, how="left").join(books, on=_ROW, how="left")
         return outer.with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults).sort(_ROW)
 

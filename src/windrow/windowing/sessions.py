@@ -154,20 +154,22 @@ class SessionStep:
         every = stack([known, fresh])
         assert every is not None
         every = every.sort(*self.layout.keys, FIRST, LAST, nulls_last=False)
-        return self._split_long(every.with_columns(self._cluster_numbers().alias(_CLUSTER)))
+        return self._split_long(every.with_columns(self._cluster_numbers(every)))
 
-    def _cluster_numbers(self) -> pl.Expr:
-        """Rows are sorted by group and start: a new run begins where the group changes or the gap is exceeded."""
-        reach = pl.col(LAST).cum_max()
-        if self.layout.keys:
-            reach = reach.over(self.layout.keys)
-            previous = reach.shift(1).over(self.layout.keys)
-            fresh_group = pl.any_horizontal([pl.col(k).ne_missing(pl.col(k).shift(1)) for k in self.layout.keys])
-        else:
-            previous = reach.shift(1)
-            fresh_group = pl.lit(False)
-        apart = previous.is_null() | (pl.col(FIRST) > previous + self.gap)
-        return (fresh_group | apart).cast(pl.Int64).cum_sum()
+    def _cluster_numbers(self, every: pl.DataFrame) -> pl.Series:
+        """Rows are sorted by group and start: a new run begins where the group changes or the gap is exceeded.
+
+        How far a group's rows have reached is one running maximum over all groups, of ranks that are higher in every later
+        group: with many small groups that is far cheaper than a maximum for each.
+        """
+        changes = [pl.col(k).ne_missing(pl.col(k).shift(1)) for k in self.layout.keys]
+        is_new = pl.any_horizontal(changes) if changes else pl.lit(False)
+        marked = every.select(FIRST, LAST, is_new.alias("_new"), (pl.col(LAST).rank("ordinal").cast(pl.Int64) - 1).alias("_rank"))
+        base = pl.col("_new").cast(pl.Int64).cum_sum() * every.height
+        reached = marked.select(((base + pl.col("_rank")).cum_max() - base).alias("_rank"))["_rank"]
+        reach = every[LAST].sort().gather(reached).shift(1).alias("_reach")
+        is_apart = pl.col("_reach").is_null() | (pl.col(FIRST) > pl.col("_reach") + self.gap)
+        return marked.with_columns(reach).select((pl.col("_new") | is_apart).cast(pl.Int64).cum_sum().alias(_CLUSTER))[_CLUSTER]
 
     def _split_long(self, clusters: pl.DataFrame) -> pl.DataFrame:
         """MAX: a session ends at its start plus the limit, and the next row starts a new one."""
@@ -218,15 +220,15 @@ class SessionStep:
 
     def _merge(self, clusters: pl.DataFrame) -> pl.DataFrame:
         """One row per run, with a mark at those that rows of this batch touched."""
-        return clusters.group_by(_CLUSTER, maintain_order=True).agg(
+        books = clusters.group_by(_CLUSTER).agg(
             *(pl.col(k).first() for k in self.layout.keys),
             pl.col(FIRST).min(),
             pl.col(LAST).max(),
-            pl.col(COUNT).sum(),
-            *self.layout.merges,
             pl.col(REVISION).max(),
             (~pl.col(_HELD)).any().alias("_touched"),
         )
+        values = Layout((), self.layout.merges, self.layout.parts).merge(clusters, _CLUSTER)
+        return books.join(values, on=_CLUSTER)
 
     def _end(self) -> pl.Expr:
         end = pl.col(LAST) + self.gap

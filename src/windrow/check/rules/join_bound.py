@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.catalog.scope import Binding, Resolved, Scope, walk_own
+from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
 from windrow.check.blocks import Block, Context
 from windrow.errors import Diagnostic
-from windrow.model.expr import Between, Binary, Column, Expr, Node
+from windrow.model.expr import Between, Binary, Column, Expr, Node, transform
+from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN
 
 _LOWER = frozenset({">", ">="})
 _UPPER = frozenset({"<", "<="})
@@ -29,27 +31,42 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
         if not right.is_known or not all(binding.is_known for binding in left_streams):
             continue
         conditions = [expr for expr in (join.on, block.select.where) if expr is not None]
-        if not _is_bounded(conditions, right, block.scopes.rows):
+        if not is_bounded(conditions, right, block.scopes.rows):
             left = left_streams[-1].name
             message = f"the join of the streams {left} and {right.name} has no time bound: add WITHIN"
             yield Diagnostic("WR250", message, join.span or join.source.span, f"write JOIN {right.name} WITHIN 10s ON ...")
 
 
-def _is_bounded(conditions: list[Expr], right: Binding, scope: Scope) -> bool:
+def is_bounded(conditions: list[Expr], right: Binding, scope: Scope) -> bool:
     """Whether the right side's time lies between two values of the left side, or equals one."""
+    if bound_of(conditions, right, scope) is not None:
+        return True
     directions: set[str] = set()
     for expr in conditions:
-        for part in _conjuncts(expr):
+        for part in conjuncts(expr):
             directions |= _directions(part, right, scope)
     return {"lower", "upper"} <= directions
 
 
-def _conjuncts(expr: Expr) -> Iterator[Expr]:
-    if isinstance(expr, Binary) and expr.op == "AND":
-        yield from _conjuncts(expr.left)
-        yield from _conjuncts(expr.right)
-    else:
-        yield expr
+def bound_of(conditions: list[Expr], right: Binding, scope: Scope) -> TimeBound | None:
+    """The bound as the engine can use it: two times, each moved by a fixed length."""
+
+    def side(column: Column) -> SideName | None:
+        found = scope.resolve(column)
+        if not isinstance(found, Resolved) or found.type not in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN):
+            return None
+        return "right" if found.source == right else "left"
+
+    return find_bound([_lowered(part) for expr in conditions for part in conjuncts(expr)], side)
+
+
+def _lowered(expr: Expr) -> Expr:
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, Column):
+            return None
+        return Column(node.name.lower(), None if node.qualifier is None else node.qualifier.lower())
+
+    return transform(expr, change)
 
 
 def _directions(part: Expr, right: Binding, scope: Scope) -> set[str]:
@@ -61,7 +78,7 @@ def _directions(part: Expr, right: Binding, scope: Scope) -> set[str]:
         return set()
     found = set()
     for value, bound, direction in bounds:
-        sides = _side(value, right, scope), _side(bound, right, scope)
+        sides = side_of(value, right, scope), side_of(bound, right, scope)
         if sides == ("right", "left"):
             found.add(direction)
         elif sides == ("left", "right"):
@@ -72,7 +89,8 @@ def _directions(part: Expr, right: Binding, scope: Scope) -> set[str]:
     return found
 
 
-def _side(node: Node, right: Binding, scope: Scope) -> str:
+def side_of(node: Node, right: Binding, scope: Scope) -> str:
+    """right, left, both or none: whose columns an expression is made of."""
     sides = set()
     for column in walk_own(node):
         if isinstance(column, Column):

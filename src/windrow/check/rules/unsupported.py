@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
 from windrow.check.blocks import Context
+from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import EmitChanges, Join, LateralView, NamedSource, Select, Union
+from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -69,7 +70,7 @@ def _speaks_early(node: Node) -> bool:
     if not isinstance(node, Select) or node.window is None or not isinstance(node.window.kind, Session | Rows):
         return False
     is_early = any(not isinstance(trigger, OnWatermark | OnSessionEnd) for trigger in node.window.triggers)
-    return is_early or (isinstance(node.emit, EmitChanges) and node.emit.is_per_batch)
+    return is_early or (isinstance(node.window.kind, Rows) and isinstance(node.emit, EmitChanges) and node.emit.is_per_batch)
 
 
 def _looks_back_at_groups(node: Node) -> bool:
@@ -84,13 +85,19 @@ def _qualifies_nothing(node: Node) -> bool:
     return not any(isinstance(found, Over) for expr in (*(item.expr for item in node.items), node.qualify) for found in walk(expr))
 
 
+_LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
+
+
+def _is_not_loadable(node: Node) -> bool:
+    return isinstance(node, CreateTable) and (node.options.get("connector") or _LOADABLE[0]).lower() not in _LOADABLE
+
+
 def _is_other_zone(node: Node) -> bool:
     return isinstance(node, Option) and node.key.lower() == "time.zone" and node.value.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")
 
 
 GAPS: tuple[Gap, ...] = (
-    Gap("joins are", _is(Join), "read one stream"),
-    Gap("CREATE TABLE is", _is(CreateTable), "use CREATE STREAM"),
+    Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
     Gap("CREATE TABLE AS is", _is(CreateTableAs), "use CREATE STREAM ... AS SELECT"),
     Gap("INSERT INTO is", _is(InsertInto), "use CREATE STREAM ... AS SELECT ... WITH ('connector' = '...')"),
     Gap("CREATE FUNCTION is", _is(CreateFunction), "use one of Spark's functions"),
@@ -104,7 +111,7 @@ GAPS: tuple[Gap, ...] = (
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate is", _is_missing_aggregate, "use COUNT, SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."),
-    Gap("triggers that speak early, and CHANGES PER BATCH, in SESSION and ROWS windows are", _speaks_early, "use EMIT CHANGES"),
+    Gap("triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are", _speaks_early, "use EMIT CHANGES"),
     Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
     Gap(
         "DISTINCT in a query with GROUP BY or WINDOW is",
@@ -115,8 +122,7 @@ GAPS: tuple[Gap, ...] = (
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
-    Gap("'join.on_missing' is", _option("join.on_missing"), "leave the option out"),
-    Gap("'table.wait.timeout' is", _option("table.wait.timeout"), "leave the option out"),
+    Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
     Gap("'watermark.granularity' = 'row' is", _option("watermark.granularity", "row"), "leave the option out"),
 )
 

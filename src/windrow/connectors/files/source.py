@@ -35,13 +35,13 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
     if inputs.format == "csv":
         return SourceStream(_csv(spark, request, settings, inputs), 1, None)
-    return SourceStream(_json(spark, settings, inputs), 1, "json")
+    return SourceStream(_json(spark, request, settings, inputs), 1, "json")
 
 
-def _json(spark: SparkSession, settings: SourceSettings, inputs: Inputs) -> DataFrame:
+def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as F
 
-    lines = _stream(spark, "text", settings, inputs, None, {})
+    lines = _rows(spark, request, "text", settings, inputs, None, {})
     lines = lines.where(F.length(F.btrim("value", F.lit(_BLANKS))) > 0)
     return lines.select(F.col("value").alias(RAW), *_provenance(F.monotonically_increasing_id()))
 
@@ -50,7 +50,7 @@ def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettin
     from pyspark.sql import functions as F
 
     schema = ", ".join(f"`{column.name.replace('`', '``')}` {column.type}" for column in request.columns)
-    rows = _stream(spark, "parquet", settings, inputs, schema, {})
+    rows = _rows(spark, request, "parquet", settings, inputs, schema, {})
     named = [quoted(column.name) for column in request.columns]
     lacking = [quoted(column.name).isNull() for column in request.columns if not column.nullable]
     bad = F.when(_any(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))) if lacking else F.lit(None).cast("string")
@@ -79,7 +79,7 @@ def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, 
         "enforceSchema": str(not csv.header).lower(),
         "multiLine": str(csv.multiline).lower(),
     }
-    rows = _stream(spark, "csv", settings, inputs, schema, options)
+    rows = _rows(spark, request, "csv", settings, inputs, schema, options)
     values = [_from_text(column) for column in request.columns]
     strict = settings.bad_fields == "dead_letter"
     judged = [(column, value) for column, value in zip(request.columns, values, strict=True) if strict or not column.nullable]
@@ -96,10 +96,17 @@ def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, 
     return rows.select(*named, bad.alias(BAD), *_provenance(F.monotonically_increasing_id()))
 
 
-def _stream(
-    spark: SparkSession, format_: str, settings: SourceSettings, inputs: Inputs, schema: str | None, options: dict[str, str]
+def _rows(
+    spark: SparkSession,
+    request: SourceRequest,
+    format_: str,
+    settings: SourceSettings,
+    inputs: Inputs,
+    schema: str | None,
+    options: dict[str, str],
 ) -> DataFrame:
-    reader = spark.readStream.format(format_).options(**options)
+    """The files of a stream, batch by batch; those of a table, all at once."""
+    reader = (spark.read if request.is_table else spark.readStream).format(format_).options(**options)
     reader = reader.option("pathGlobFilter", _NOT_TMP).option("maxFileAge", _NEVER)
     # Stated, because a session may say otherwise and then rows would be missing without a word.
     reader = reader.option("ignoreCorruptFiles", "false")

@@ -42,4 +42,5 @@ FILES = ConnectorSpec(
         OptionSpec("format", OptionKind.CHOICE, "format of the files", default="json", choices=FORMATS),
         *_CSV_SHARED,
     ),
+    is_loadable=True,
 )

@@ -72,10 +72,12 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     if folder is None:
         raise UsageError(
             "WR550",
-            f"the stream {request.name} is a memory source, and nobody handed it any rows",
+            f"the {'table' if request.is_table else 'stream'} {request.name} is a memory source, and nobody handed it any rows",
             "memory sources are for cases (windrow test); use the connector 'files' or 'generator' to run",
         )
     schema = spark.createDataFrame(SCHEMA.empty_table()).schema
+    if request.is_table:
+        return SourceStream(spark.read.schema(schema).parquet(str(folder)), 1, "json")
     frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
     return SourceStream(frame, int(request.options.get("partitions", "1")), "json")
 

@@ -14,4 +14,5 @@ MEMORY = ConnectorSpec(
     ),
     sink=(),
     source_partitions=None,
+    is_loadable=True,
 )

@@ -1,0 +1,78 @@
+"""Run the comparisons and print ratios."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from benchmarks.data import ROWS_A_FILE, write_trades
+from benchmarks.sides import DEFAULTS, QUERIES, run_by_hand, run_windrow
+
+from windrow.spark.session import SPEED, make_session
+
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+STORES = {"HDFS-backed": {}, "RocksDB": ROCKSDB}
+
+
+def main() -> None:
+    options = _options()
+    cores = os.cpu_count() or 2
+    spark = make_session(f"local[{cores}]", {"spark.driver.memory": options.memory})
+    folder = Path(options.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {spark.version}, {options.rows:,} rows, {options.keys:,} keys")
+    print(f"{'query':<10} {'format':<8} {'rows a batch':>12} {'by hand, defaults':>18} {'by hand, our settings':>22} {'Windrow':>9}  ratio  ratio to defaults")
+    for format_ in options.formats.split(","):
+        source = write_trades(spark, folder, options.rows, options.keys, format_)
+        for name in options.queries.split(","):
+            for files in map(int, options.files.split(",")):
+                _compare(spark, name, source, format_, files, folder / "work", options, cores)
+    spark.stop()
+
+
+def _compare(spark, name, source, format_, files, work, options, cores) -> None:  # type: ignore[no-untyped-def]  # a script's inner part
+    query = QUERIES[name]
+    tuned = {**SPEED, "spark.sql.shuffle.partitions": str(cores)}
+    best: dict[str, float] = {}
+    for _ in range(options.repeat):
+        for store, extra in STORES.items():
+            if options.with_defaults:
+                _keep(best, "defaults", run_by_hand(spark, query, source, format_, files, work / "hand", {**DEFAULTS, **extra}))
+            _keep(best, "tuned", run_by_hand(spark, query, source, format_, files, work / "hand", {**tuned, **extra}))
+            del store
+        _keep(best, "ours", run_windrow(spark, query, source, format_, files, work / "ours"))
+    rate = {key: options.rows / seconds / 1e6 for key, seconds in best.items()}
+    defaults = rate.get("defaults")
+    print(
+        f"{name:<10} {format_:<8} {files * ROWS_A_FILE:>12,} {defaults or float('nan'):>15.2f} M/s {rate['tuned']:>19.2f} M/s {rate['ours']:>5.2f} M/s"
+        f"  {rate['ours'] / rate['tuned']:>5.2f}  {rate['ours'] / defaults if defaults else float('nan'):>5.2f}",
+        flush=True,
+    )
+
+
+def _keep(best: dict[str, float], key: str, seconds: float) -> None:
+    best[key] = min(seconds, best.get(key, seconds))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--keys", type=int, default=1000)
+    parser.add_argument("--queries", default="tumbling,sliding,session")
+    parser.add_argument("--formats", default="parquet")
+    parser.add_argument("--files", default="1,5", help="files a batch, half a million rows each")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--memory", default="4g")
+    parser.add_argument("--with-defaults", action="store_true", help="also with Spark's default settings")
+    parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "windrow-bench"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""WR290: joins that the dialect has and the engine does not run yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.catalog.scope import Binding
+from windrow.catalog.time_bounds import conjuncts
+from windrow.check.blocks import Block, Context
+from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
+from windrow.errors import Diagnostic
+from windrow.model.expr import Binary, Expr
+from windrow.model.query import Join, JoinKind
+from windrow.model.window import Tumbling
+
+_FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
+_TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
+
+
+def join_shape(context: Context) -> Iterator[Diagnostic]:
+    for block in context.blocks:
+        if block.outer is None and block.select.source is not None:
+            yield from _judge(block)
+
+
+def _judge(block: Block) -> Iterator[Diagnostic]:
+    select, bindings = block.select, block.scopes.rows.bindings[: len(block.select.joins) + 1]
+    if not all(binding.is_known for binding in bindings):
+        return
+    if all(binding.kind == "table" for binding in bindings):
+        yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
+        return
+    joins = list(zip(select.joins, bindings[1:], strict=True))
+    if bindings[0].kind == "table":
+        join, right = joins.pop(0)
+        if right.kind == "table" or join.kind not in _FROM_TABLE:
+            yield _gap(f"{join.kind.value} JOIN from a table is", block, join, "write the stream first: FROM stream LEFT JOIN table")
+            return
+    for join, right in joins:
+        if right.kind == "table":
+            if join.kind not in _TO_TABLE:
+                hint = "use LEFT JOIN: a table has no end at which a row of it could be called unmatched"
+                yield _gap(f"{join.kind.value} JOIN of a stream to a table is", block, join, hint)
+        else:
+            yield from _judge_streams(block, join, right)
+
+
+def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:
+    scope = block.scopes.rows
+    conditions = [expr for expr in (join.on, block.select.where) if expr is not None]
+    usable = _usable(conditions, join, block)
+    if not join.using and not _has_equality(usable, right, block):
+        yield _gap("a join of two streams without an equality is", block, join, f"add an equality: ON a.key = {right.name}.key")
+    if join.within is not None or bound_of(usable, right, scope) is not None:
+        return
+    if block.select.window is not None and not is_bounded(conditions, right, scope):
+        if not isinstance(block.select.window.kind, Tumbling):
+            yield _gap("a join inside a window other than TUMBLING is", block, join, f"bound the join: JOIN {right.name} WITHIN 10s ON ...")
+    elif is_bounded(conditions, right, scope):
+        hint = f"write {right.name}.t BETWEEN a.t - INTERVAL '5' SECOND AND a.t + INTERVAL '5' SECOND in ON, or WITHIN 5s"
+        yield _gap("a time bound of this form is", block, join, hint)
+
+
+def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:
+    """WHERE bounds a join only where no join is an outer one: it is asked of rows after all of them."""
+    if all(each.kind in (JoinKind.INNER, JoinKind.CROSS) for each in block.select.joins):
+        return conditions
+    return [] if join.on is None else [join.on]
+
+
+def _has_equality(conditions: list[Expr], right: Binding, block: Block) -> bool:
+    for expr in conditions:
+        for part in conjuncts(expr):
+            if isinstance(part, Binary) and part.op == "=":
+                sides = {side_of(part.left, right, block.scopes.rows), side_of(part.right, right, block.scopes.rows)}
+                if sides == {"left", "right"}:
+                    return True
+    return False
+
+
+def _gap(what: str, block: Block, join: Join | None, hint: str) -> Diagnostic:
+    span = block.select.span if join is None else join.span or join.source.span
+    return Diagnostic("WR290", f"{what} not supported yet", span, hint)

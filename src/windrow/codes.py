@@ -1,0 +1,50 @@
+"""Every error code there is, in one list: what the documentation is written from, and what a test compares the source with.
+
+Packages with many codes declare their own; those that are raised in one or two places only are declared here. A code is never
+used again for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from windrow.check.codes import CODES as CHECK_CODES
+from windrow.cli.codes import CODES as CLI_CODES
+from windrow.connectors.codes import CODES as CONNECTOR_CODES
+from windrow.model.fate import FATE_CODES
+from windrow.sql.codes import SYNTAX_CODES
+
+ROW_CODES: dict[str, str] = {code: meaning for code, meaning in FATE_CODES.values() if code}
+
+OTHER_CODES: dict[str, str] = {
+    "WR550": "the memory connector was opened outside of a case or test",
+    "WR601": "Spark needs Java, and no Java of a version it runs on was found",
+    "WR630": "an environment variable of Windrow has a value that makes no sense",
+    "WR801": "the state folder cannot be read or written",
+    "WR802": "a file of the state could not be written while the job ran",
+    "WR803": "the state was written by a version of Windrow that this one cannot read",
+    "WR804": "the state belongs to other statements: the file has changed since",
+    "WR805": "the job is running already",
+    "WR811": "the state of a batch is missing",
+    "WR812": "the state file of a batch is damaged",
+    "WR813": "Spark's log of a batch is damaged",
+    "WR814": "a file of dead letters cannot be read",
+    "WR820": "new rows for a job whose input was declared ended",
+    "WR821": "a batch was left for the next run because the job is stopping",
+    "WR850": "Spark stopped the job, for a reason of its own",
+    "WR901": "a case file cannot be read",
+    "WR902": "a case file is not JSON, or a case is not an object",
+    "WR903": "a case has an unknown or missing key, or a value that is none of the choices",
+    "WR904": "a marker row of a case has a value that makes no sense",
+    "WR905": "the JUnit report cannot be written",
+}
+
+DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)
+
+ALL_CODES: Mapping[str, str] = MappingProxyType({code: codes[code] for codes in DECLARED for code in codes})
+"""Code to meaning.
+
+>>> ALL_CODES["WR214"]
+'unknown column'
+"""

@@ -1,0 +1,115 @@
+"""What EXPLAIN says about tables and joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from windrow.model.expr import Binary, Column, Expr, Node, transform
+from windrow.plan.join_names import all_of
+from windrow.plan.stages import Enrich, IntervalJoin, LoadTable
+from windrow.sql import render_expr
+from windrow.sql.durations import show_duration
+
+_MISSING = {
+    "null": "NULLs",
+    "skip": "the row is left out and counted",
+    "default": "0, '' or false in place of its columns",
+    "fail": "the job stops",
+}
+
+
+def as_written(expr: Expr) -> str:
+    """Physical names read as the user wrote them: ``o.id`` is column id of o.
+
+    >>> as_written(Column("o.id"))
+    'o.id'
+    """
+
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, Column) or node.qualifier is not None or "." not in node.name:
+            return None
+        qualifier, _, name = node.name.partition(".")
+        return Column(name, qualifier)
+
+    return render_expr(transform(expr, change))
+
+
+def table_facts(stage: LoadTable) -> Iterator[tuple[str, str]]:
+    yield "connector", stage.read.connector
+    yield "columns", ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in stage.read.columns)
+    yield "why", stage.reason
+
+
+def enrich_facts(stage: Enrich) -> Iterator[tuple[str, str]]:
+    yield "rows of", stage.stream.input
+    for lookup in stage.lookups:
+        condition = "always" if lookup.on is None else as_written(lookup.on)
+        yield "looks up", f"{lookup.table.input} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
+    yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"
+    yield "why", stage.reason
+
+
+def join_facts(stage: IntervalJoin) -> Iterator[tuple[str, str]]:
+    yield "pairs", f"{stage.left.input} with {stage.right.input}"
+    yield "on", as_written(_equalities(stage))
+    left, right = (as_written(time) for time in stage.times)
+    yield "time", f"{right} from {_moved(left, stage.low)} to {_moved(left, stage.high)}, both included"
+    if stage.residual is not None:
+        yield "and", as_written(stage.residual)
+    kept = [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if keeps]
+    yield "unpaired", f"rows of {' and '.join(kept)} come out once, when no partner can come" if kept else "left out"
+    yield "remembers", f"a left row for {show_duration(max(stage.high, 0))}, a right row for {show_duration(max(-stage.low, 0))}"
+    yield "why", stage.reason
+
+
+def _equalities(stage: IntervalJoin) -> Expr:
+    condition = all_of(Binary("=", left, right) for left, right in stage.keys)
+    assert condition is not None, "a join of two streams has an equality"
+    return condition
+
+
+def _moved(time: str, micros: int) -> str:
+    return time if not micros else f"{time} {'+' if micros > 0 else '-'} {show_duration(abs(micros))}"
+
+
+def join_json(stage: LoadTable | Enrich | IntervalJoin) -> dict[str, Any]:
+    match stage:
+        case LoadTable(read=read, primary_key=key):
+            columns = [{"name": c.name, "type": str(c.type), "nullable": c.nullable} for c in read.columns]
+            return {"kind": "load_table", "connector": read.connector, "columns": columns, "primary_key": list(key)}
+        case Enrich(stream=stream, lookups=lookups, wait=wait):
+            tables = [
+                {"table": each.table.input, "on": None if each.on is None else as_written(each.on), "on_missing": each.on_missing}
+                for each in lookups
+            ]
+            return {"kind": "enrich", "stream": stream.input, "lookups": tables, "wait_us": wait}
+        case IntervalJoin():
+            return {
+                "kind": "interval_join",
+                "left": stage.left.input,
+                "right": stage.right.input,
+                "on": as_written(_equalities(stage)),
+                "times": [as_written(time) for time in stage.times],
+                "low_us": stage.low,
+                "high_us": stage.high,
+                "residual": None if stage.residual is None else as_written(stage.residual),
+                "keeps_left": stage.keeps_left,
+                "keeps_right": stage.keeps_right,
+                "is_strict": stage.is_strict,
+            }
+
+
+def join_label(stage: LoadTable | Enrich | IntervalJoin) -> list[str]:
+    """The lines of a stage's box."""
+    match stage:
+        case LoadTable(name=name, read=read):
+            return [name, f"table from {read.connector}"]
+        case Enrich(name=name, lookups=lookups):
+            return [name, f"looks up {', '.join(lookup.table.input for lookup in lookups)}"]
+        case IntervalJoin(name=name):
+            return [
+                name,
+                f"on {as_written(_equalities(stage))}",
+                f"{_moved('', stage.low).strip() or '0s'} to {_moved('', stage.high).strip() or '0s'}",
+            ]

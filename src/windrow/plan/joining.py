@@ -1,0 +1,237 @@
+"""FROM with joins as stages of their own: tables complete rows, streams are paired within a bound of time.
+
+What follows (WHERE, GROUP BY, WINDOW, the select list) is planned as over any other stream, on physical column names.
+``SELECT *`` gives the columns of all inputs in the order of FROM; two of the same name are refused by the checks, as a stream
+cannot have both, and USING makes one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from windrow.catalog.numeric import common_type
+from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
+from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, walk
+from windrow.model.options import Options
+from windrow.model.query import Join, JoinKind, Select
+from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
+from windrow.model.window import Tumbling
+from windrow.plan.join_names import JoinInput, JoinNames, all_of
+from windrow.plan.sources import duration_option
+from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
+from windrow.sql.durations import show_duration
+
+DEFAULT_WAIT = 60_000_000
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The stages of a join, the last of which gives the rows that ``select`` reads."""
+
+    stages: tuple[Enrich | IntervalJoin, ...]
+    select: Select
+
+    @property
+    def output(self) -> str:
+        return self.stages[-1].name
+
+
+def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...]) -> Joined:
+    names = JoinNames(inputs, select.joins)
+    flat = names.select(select)
+    chain = _Chain(name, options, names, inputs, select, flat)
+    return Joined(tuple(chain.stages()), flat)
+
+
+@dataclass
+class _Chain:
+    """Joins are done from left to right; neighbouring tables share one stage."""
+
+    name: str
+    options: Options
+    names: JoinNames
+    inputs: tuple[JoinInput, ...]
+    select: Select
+    flat: Select
+    made: int = 0
+    # By how much the rows joined so far may be older, in the times of their parts, than in their own.
+    lag: int = 0
+
+    def stages(self) -> Iterable[Enrich | IntervalJoin]:
+        joins = list(enumerate(self.select.joins, 1))
+        current = _side(self.inputs[0])
+        pending: list[Lookup] = []
+        if self.inputs[0].is_table:
+            # The table is what is looked up, on whichever side of JOIN it stands.
+            (position, first), *joins = joins
+            current = _side(self.inputs[position])
+            pending.append(self._lookup(self.inputs[0], first, self.names.condition(first, position)))
+        for position, join in joins:
+            given = self.inputs[position]
+            condition = self.names.condition(join, position)
+            if given.is_table:
+                pending.append(self._lookup(given, join, condition))
+                continue
+            if pending:
+                yield (enrich := self._enrich(current, pending))
+                current, pending = _output(enrich, (current, *(lookup.table for lookup in pending))), []
+            yield (paired := self._pair(current, _side(given), join, condition))
+            current = _output(paired, (current, _side(given)))
+        if pending:
+            yield self._enrich(current, pending)
+
+    def _stage_name(self) -> str:
+        self.made += 1
+        return f"{self.name}/join" if self.made == 1 else f"{self.name}/join{self.made}"
+
+    def _lookup(self, given: JoinInput, join: Join, condition: Expr | None) -> Lookup:
+        """A stated ``join.on_missing`` wins over the kind of join; without one, INNER skips and LEFT gives NULLs."""
+        stated = self.options.get("join.on_missing")
+        usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
+        return Lookup(_side(given), condition, (stated or usual).lower())
+
+    def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
+        tables = ", ".join(lookup.table.input for lookup in lookups)
+        wait = duration_option(self.options, "table.wait.timeout", DEFAULT_WAIT) or 0
+        reason = f"the rows of {tables} are at hand: each row is completed as it comes"
+        return Enrich(self._stage_name(), stream, tuple(lookups), wait, self._is_strict, reason)
+
+    @property
+    def _is_strict(self) -> bool:
+        return (self.options.get("error.policy") or "null").lower() == "fail"
+
+    def _pair(self, left: Side, right: Side, join: Join, condition: Expr | None) -> IntervalJoin:
+        sides = _Sides(self.names, frozenset(c.name for c in _physical(left)), frozenset(c.name for c in _physical(right)))
+        own = list(conjuncts(condition))
+        conditions = [*own, *(conjuncts(self.flat.where) if self._where_is_on else ())]
+        bound, window_keys = self._bound(join, conditions, sides, left, right)
+        keys, used = sides.keys(conditions)
+        residual = all_of(c for c in own if c not in used and c not in bound.said_by)
+        wanted = _columns_of(self.flat) | (_columns_of(residual) if residual is not None else set()) | self._later_conditions()
+        low, high = show_duration(abs(bound.low)), show_duration(abs(bound.high))
+        reach = f"from {low} {'before' if bound.low <= 0 else 'after'} to {high} {'after' if bound.high >= 0 else 'before'} the left row"
+        lag = 0 if bound.left == _event_time(left) else self.lag
+        self.lag = lag + max(abs(bound.low), abs(bound.high))
+        return IntervalJoin(
+            self._stage_name(),
+            _pruned(left, wanted),
+            _pruned(right, wanted),
+            (*keys, *window_keys),
+            (bound.left, bound.right),
+            bound.low,
+            bound.high,
+            residual,
+            keeps_left=join.kind in (JoinKind.LEFT, JoinKind.FULL),
+            keeps_right=join.kind in (JoinKind.RIGHT, JoinKind.FULL),
+            lag=lag,
+            is_strict=self._is_strict,
+            reason=f"a row is kept until the watermark has passed every time it could be paired with: {reach}",
+        )
+
+    @property
+    def _where_is_on(self) -> bool:
+        """Whether WHERE may be read as part of ON: not where an outer join makes rows after it."""
+        return all(each.kind in (JoinKind.INNER, JoinKind.CROSS) for each in self.select.joins)
+
+    def _later_conditions(self) -> set[str]:
+        """Columns that joins ask for: a later one may need them of an earlier one."""
+        conditions = (self.names.condition(join, position) for position, join in enumerate(self.select.joins, 1))
+        return {name for condition in conditions if condition is not None for name in _columns_of(condition)}
+
+    def _bound(
+        self, join: Join, conditions: list[Expr], sides: _Sides, left: Side, right: Side
+    ) -> tuple[TimeBound, tuple[tuple[Expr, Expr], ...]]:
+        times = _event_time(left), _event_time(right)
+        if join.within is not None:
+            return TimeBound(*times, -join.within.before, join.within.after, ()), ()
+        found = find_bound(conditions, sides.of_time)
+        if found is not None:
+            return found, ()
+        kind = self.select.window.kind if self.select.window is not None else None
+        assert isinstance(kind, Tumbling), "a join without a time bound passed the checks"
+        keys = (_window_start(times[0], kind), _window_start(times[1], kind))
+        return TimeBound(*times, 1 - kind.size, kind.size - 1, ()), (keys,)
+
+
+def _window_start(time: Column, window: Tumbling) -> Expr:
+    """The window of a row as a key of the join: rows that share a window are less than its size apart."""
+    micros = Call("unix_micros", (time,))
+    return Binary("-", micros, Call("pmod", (Binary("-", micros, Literal(window.offset)), Literal(window.size))))
+
+
+def _event_time(side: Side) -> Column:
+    """The time of a side's rows: its own, or the joined row's where it is the result of a join."""
+    return Column("_event_time" if side.prefix is None else f"{side.prefix}._event_time")
+
+
+def _side(given: JoinInput) -> Side:
+    return Side(given.stage, given.alias, given.columns)
+
+
+def _physical(side: Side) -> tuple[ColumnDef, ...]:
+    """A side's columns under their physical names, system columns too."""
+    if side.prefix is None:
+        return side.columns
+    return JoinInput(side.prefix, side.input, side.columns, False).physical
+
+
+def _output(stage: Enrich | IntervalJoin, sides: tuple[Side, ...]) -> Side:
+    return Side(stage.name, None, tuple(column for side in sides for column in _physical(side)))
+
+
+def _pruned(side: Side, wanted: set[str]) -> Side:
+    """Only what is asked for is kept: rows wait in memory."""
+    if side.prefix is None:
+        return replace(side, columns=tuple(c for c in side.columns if c.name in wanted))
+    every = JoinInput(side.prefix, side.input, side.columns, False)
+    start = len(side.prefix) + 1
+    return replace(side, columns=tuple(replace(c, name=c.name[start:]) for c in every.physical if c.name in wanted))
+
+
+def _columns_of(node: Node) -> set[str]:
+    return {found.name for found in walk(node) if isinstance(found, Column)}
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Which side of a join a column belongs to."""
+
+    names: JoinNames
+    left: frozenset[str]
+    right: frozenset[str]
+
+    def of(self, column: Column) -> SideName | None:
+        return "left" if column.name in self.left else "right" if column.name in self.right else None
+
+    def of_time(self, column: Column) -> SideName | None:
+        return self.of(column) if self.names.type_of(column) in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN) else None
+
+    def keys(self, conditions: list[Expr]) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
+        """Equalities of something on the left and something on the right, and the conditions that they are."""
+        keys: list[tuple[Expr, Expr]] = []
+        used: list[Expr] = []
+        for condition in conditions:
+            if not isinstance(condition, Binary) or condition.op != "=":
+                continue
+            sides = self._all_of(condition.left), self._all_of(condition.right)
+            pair = (condition.left, condition.right) if sides == ("left", "right") else (condition.right, condition.left)
+            if set(sides) == {"left", "right"}:
+                keys.append(self._same_type(*pair))
+                used.append(condition)
+        return keys, used
+
+    def _all_of(self, expr: Expr) -> SideName | None:
+        found = {self.of(node) for node in walk(expr) if isinstance(node, Column)}
+        return found.pop() if len(found) == 1 else None
+
+    def _same_type(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
+        """Keys are compared as they are, so different types are made one first."""
+        types = [self._type(left), self._type(right)]
+        if UNKNOWN in types or types[0] == types[1]:
+            return left, right
+        common = common_type(types)
+        return (left, right) if common == UNKNOWN else (Cast(left, common), Cast(right, common))
+
+    def _type(self, expr: Expr) -> DataType:
+        return self.names.type_of(expr) if isinstance(expr, Column) else expr.type if isinstance(expr, Cast) else UNKNOWN

@@ -1,0 +1,148 @@
+"""Reference data at hand: the tables of a job, loaded before its first row, the latest row per key."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.connectors.runtime import SEQ, SourceStream
+from windrow.errors import JobError, WindrowError
+from windrow.model.fate import Fate
+from windrow.model.system import ROW_COLUMNS
+from windrow.observe.ledger import Account
+from windrow.plan.stages import Enrich, Job, LoadTable, Read
+from windrow.spark.dead_letters import DeadLetter
+from windrow.spark.expressions import quote
+from windrow.spark.reading import FATE, RAW_TEXT, policies, read_rows, spark_type
+from windrow.sql.durations import show_duration
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from windrow.spark.program import BatchResult
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_ORDER = "_order"
+
+
+class ReferenceTables:
+    """Tables live in the driver and go out to the executors with each join. A restarted job loads them anew."""
+
+    def __init__(self, spark: SparkSession, job: Job) -> None:
+        self._spark = spark
+        self._tables = {table.name: table for table in job.tables}
+        self._waits = _waits(job)
+        self._rows: dict[str, pa.Table] = {}
+        self._frames: dict[str, DataFrame] = {}
+        self._accounts: dict[str, Account] = {}
+        self._letters: list[DeadLetter] = []
+
+    def load(
+        self, open_table: Callable[[Read], SourceStream], *, is_new: bool = True, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Read every table, trying again for as long as its statements are willing to wait.
+
+        ``is_new`` is false for a job that comes back: what it read then is in its ledger already.
+        """
+        for table in self._tables.values():
+            self._load(table, open_table, sleep)
+        if not is_new:
+            self._accounts, self._letters = {}, []
+
+    def _load(self, table: LoadTable, open_table: Callable[[Read], SourceStream], sleep: Callable[[float], None]) -> None:
+        wait = self._waits[table.name] / 1_000_000
+        pause, waited = _FIRST_PAUSE, 0.0
+        while True:
+            try:
+                self.take(table.name, read_rows(table.read, open_table(table.read), "current_timestamp()"))
+            except JobError:
+                raise
+            except Exception as error:
+                if waited >= wait:
+                    raise _not_loaded(table.name, self._waits[table.name], error) from error
+            else:
+                return
+            sleep(min(pause, wait - waited))
+            waited += min(pause, wait - waited)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def take(self, name: str, frame: DataFrame) -> None:
+        """More rows of a table, as ``read_rows`` gives them: each replaces the row with its key."""
+        table = self._tables[name]
+        rows = frame.toArrow()
+        good = rows.filter(pc.equal(rows[FATE], Fate.OK.value))
+        self._set_aside(table.read, rows, good.num_rows)
+        good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])
+        held = self._rows.get(name)
+        both = good if held is None else pa.concat_tables([held, good])
+        self._rows[name] = _latest(both, table.primary_key)
+        self._frames.pop(name, None)
+
+    def _set_aside(self, read: Read, rows: pa.Table, good: int) -> None:
+        account = self._accounts.setdefault(read.name, Account())
+        account.rows_in += rows.num_rows
+        account.passed += good
+        what = policies(read)
+        for row in rows.filter(pc.not_equal(rows[FATE], Fate.OK.value)).to_pylist(maps_as_pydicts="lossy"):
+            fate = Fate(row.pop(FATE))
+            if what[fate] == "fail":
+                hint = "set the policy to 'dead_letter' to keep such rows aside and go on"
+                raise JobError(fate.code, f"table {read.name}: {fate.meaning}, and the policy for that is 'fail'", hint)
+            (account.dead if what[fate] == "dead_letter" else account.dropped)[fate.code] += 1
+            if what[fate] == "dead_letter":
+                self._letters.append(DeadLetter(fate, read.name, None, row, 0))
+
+    def settle(self, result: BatchResult) -> None:
+        """Rows of tables are accounted for in the first batch after they came."""
+        for name, account in self._accounts.items():
+            result.ledger.source(name).add(account)
+        result.dead_letters.extend(replace(letter, batch_id=result.batch_id) for letter in self._letters)
+        self._accounts, self._letters = {}, []
+
+    def frame(self, name: str) -> DataFrame:
+        """The table as it stands, with its declared columns and what is known of where each row came from."""
+        if name not in self._frames:
+            rows = self._rows.get(name)
+            if rows is None or not rows.num_rows:
+                self._frames[name] = self._empty(self._tables[name].read)
+            else:
+                self._frames[name] = self._spark.createDataFrame(rows).coalesce(1)
+        return self._frames[name]
+
+    def _empty(self, read: Read) -> DataFrame:
+        columns = [f"CAST(NULL AS {spark_type(column)}) AS {quote(column.name)}" for column in read.columns]
+        system = [f"CAST(NULL AS {column.type}) AS {quote(column.name)}" for column in ROW_COLUMNS]
+        return self._spark.range(0).selectExpr(*columns, *system)
+
+
+def _waits(job: Job) -> dict[str, int]:
+    """The longest that any statement waits for each table."""
+    waits = {table.name: 0 for table in job.tables}
+    for stage in job.stages:
+        if isinstance(stage, Enrich):
+            for lookup in stage.lookups:
+                waits[lookup.table.input] = max(waits[lookup.table.input], stage.wait)
+    return waits
+
+
+def _latest(rows: pa.Table, primary_key: tuple[str, ...]) -> pa.Table:
+    """Of rows in order, the last with each key."""
+    if not primary_key or not rows.num_rows:
+        return rows
+    spelled = {name.lower(): name for name in rows.column_names}
+    keys = [spelled[key.lower()] for key in primary_key]
+    placed = rows.select(keys).append_column(_ORDER, pa.array(range(rows.num_rows), pa.int64()))
+    last = placed.group_by(keys).aggregate([(_ORDER, "max")])[f"{_ORDER}_max"]
+    return rows.take(last.take(pc.sort_indices(last)))
+
+
+def _not_loaded(name: str, wait: int, error: Exception) -> JobError:
+    lines = [line for line in str(getattr(error, "message", "") or error).splitlines() if line.strip()]
+    hint = error.hint if isinstance(error, WindrowError) and error.hint else "raise 'table.wait.timeout' to wait longer"
+    what = lines[0] if lines else type(error).__name__
+    return JobError("WR830", f"the table {name} could not be loaded within {show_duration(wait)}: {what}", hint)

@@ -1,0 +1,104 @@
+"""Pairs of rows of two streams that are close in time: which belong together, and how long each must be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from windrow.windowing.step import StepResult, Tables, Tick, stack
+
+HELD = "held"  # the one table of a side's state
+ID = "_id"  # number of a row within its side, in arrival order
+TIME = "_t"  # the time that the bound is about, microseconds
+MATCHED = "_matched"  # whether the row was ever paired
+MARK = "_mark"  # a row of the input that only says: the held row with this id is paired now
+LEFT_ID, RIGHT_ID = "_left_id", "_right_id"
+
+_BUCKET, _LEFT_TIME = "_bucket", "_left_t"
+
+
+@dataclass(frozen=True)
+class Span:
+    """``low <= right time - left time <= high``, both ends included."""
+
+    low: int
+    high: int
+
+
+def find_pairs(
+    left: tuple[pl.DataFrame | None, pl.DataFrame | None],
+    right: tuple[pl.DataFrame | None, pl.DataFrame | None],
+    keys: tuple[str, ...],
+    span: Span,
+) -> pl.DataFrame:
+    """Ids of rows that belong together, each pair once. Each side is what is held and what is new; held ones were paired before.
+
+    A NULL key is equal to nothing. The order is that of time: of the later row of a pair, then of arrival.
+    """
+    everything_right = stack([right[0], right[1]])
+    found = [_pairs(left[1], everything_right, keys, span), _pairs(left[0], right[1], keys, span)]
+    pairs = stack(list(found))
+    if pairs is None:
+        return pl.DataFrame(schema={LEFT_ID: pl.Int64, RIGHT_ID: pl.Int64})
+    return pairs.sort(pl.max_horizontal(_LEFT_TIME, TIME), LEFT_ID, RIGHT_ID).select(LEFT_ID, RIGHT_ID)
+
+
+def _pairs(left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[str, ...], span: Span) -> pl.DataFrame | None:
+    if left is None or right is None or not left.height or not right.height or span.low > span.high:
+        return None
+    # What a left row can be paired with lies in two neighbouring buckets of the span's width: a key with many rows stays cheap.
+    width = max(span.high - span.low, 1)
+    ours = left.select(*keys, pl.col(ID).alias(LEFT_ID), pl.col(TIME).alias(_LEFT_TIME))
+    first = (pl.col(_LEFT_TIME) + span.low).floordiv(width)
+    ours = ours.with_columns(pl.concat_list(first, first + 1).alias(_BUCKET)).explode(_BUCKET)
+    theirs = right.select(*keys, pl.col(ID).alias(RIGHT_ID), TIME, pl.col(TIME).floordiv(width).alias(_BUCKET))
+    ours, theirs = _alike(ours, theirs, keys)
+    near = ours.join(theirs, on=[*keys, _BUCKET], how="inner")
+    return near.filter((pl.col(TIME) - pl.col(_LEFT_TIME)).is_between(span.low, span.high)).select(LEFT_ID, RIGHT_ID, _LEFT_TIME, TIME)
+
+
+def _alike(left: pl.DataFrame, right: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Keys of one type: a side that had only NULLs takes the other's, numbers meet as numbers, all else as text."""
+    for key in keys:
+        one, other = left.schema[key], right.schema[key]
+        if one == other:
+            continue
+        common: pl.DataType = pl.Float64() if one.is_numeric() and other.is_numeric() else pl.String()
+        common = other if one == pl.Null else one if other == pl.Null else common
+        left, right = left.with_columns(pl.col(key).cast(common)), right.with_columns(pl.col(key).cast(common))
+    return left, right
+
+
+@dataclass(frozen=True)
+class SideStep:
+    """The rows of one side. ``reach``: how much younger than a row its partner can be. ``keeps``: unpaired rows come out.
+
+    A row with the watermark's own time is not late, so a row goes when the watermark is beyond all that it reaches.
+    """
+
+    keys: tuple[str, ...]
+    reach: int
+    keeps: bool
+
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
+        held = state.get(HELD)
+        if rows is not None:
+            new = rows.filter(~pl.col(MARK)).drop(MARK)
+            marked = rows.filter(pl.col(MARK)).select(ID)
+            if held is not None and marked.height:
+                held = held.with_columns((pl.col(MATCHED) | pl.col(ID).is_in(marked[ID].implode())).alias(MATCHED))
+            held = stack([held, new])
+        if held is None or not held.height:
+            return StepResult({})
+        stays = (pl.col(TIME) + self.reach >= tick.reached).fill_null(False)
+        if not self.keeps and self.keys:
+            stays &= ~pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
+        kept = held.filter(stays)
+        gone = held.filter(~stays & ~pl.col(MATCHED)) if self.keeps else None
+        state = {HELD: kept} if kept.height else {}
+        return StepResult(state, gone.sort(TIME, ID, nulls_last=True) if gone is not None and gone.height else None)
+
+    def open_windows(self, _state: Tables) -> pl.DataFrame | None:
+        """Rows are held, not windows."""
+        return None

@@ -1,0 +1,57 @@
+"""What pages name exists: links, modules, settings of the environment, keys of WITH lists."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.unit.docs.markdown import PAGES, ROOT, anchors, links, shown
+from windrow.settings import PREFIX, Settings
+
+DOCS = [page for page in PAGES if "adr" not in page.parts]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_of_the_documentation_is_linked() -> None:
+    linked = {(page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in links(page)}
+    assert [shown(page) for page in DOCS if page.parent.name == "docs" and page not in linked] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_modules_named_exist(page: Path) -> None:
+    names = set(re.findall(r"`(windrow(?:\.[a-z_0-9]+)+)`", page.read_text(encoding="utf-8")))
+    assert [name for name in sorted(names) if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    """A module, or something that a module has."""
+    try:
+        if find_spec(name) is not None:
+            return True
+    except ModuleNotFoundError:
+        pass
+    module, _, attribute = name.rpartition(".")
+    return hasattr(__import__(module, fromlist=[attribute]), attribute)
+
+
+def test_every_setting_of_the_environment_is_described() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [name for name in Settings.model_fields if f"`{PREFIX}{name.upper()}`" not in page] == []
+
+
+@pytest.mark.parametrize("page", DOCS, ids=shown)
+def test_no_page_holds_a_path_of_a_machine(page: Path) -> None:
+    assert re.findall(r"/(?:home|root|work|Users|tmp)/\S+", page.read_text(encoding="utf-8")) == []
