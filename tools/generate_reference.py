@@ -31,6 +31,23 @@ TESTS = ROOT / "tests"
 _REGION = re.compile(r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NOTICE = "<!-- Written by tools/generate_reference.py: change the code, then run it again. -->"
 
+_ABOUT_ERRORS = (
+    "Every error has a code that never changes its meaning, the place in your own text where there is one, and one hint. "
+    "`windrow check FILE --format json` gives the same to programs."
+)
+_ABOUT_GAPS = (
+    "The dialect knows more than the engine runs. What it knows and does not run is refused with `WR290` before anything starts; "
+    "it is never ignored. This page is made from the list by which the check refuses."
+)
+_ABOUT_FUNCTIONS = (
+    "Names are case-insensitive. Argument counts and types are checked before anything runs. Scalar functions and those before "
+    "`OVER` are computed by Spark, so they mean what Spark SQL says."
+)
+_ABOUT_AGGREGATES = (
+    "In `GROUP BY`, `WINDOW` and before `OVER`. They skip NULLs, `FIRST` and `LAST` too; `COUNT(*)` counts rows. `DISTINCT` works "
+    "in `COUNT`, `ARRAY_AGG` and where it changes nothing."
+)
+
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A Markdown table.
@@ -55,10 +72,22 @@ def code(text: str) -> str:
 _GROUPS = (
     ("WR1", "The text", "Found while a file is read, before any name is looked up. Exit code 2."),
     ("WR2", "Names, types and rules", "Found by the checks, before anything runs; all of a file at once. Exit code 2."),
-    ("WR5", "Connectors", "Wrong options and missing folders are found when a job starts (exit code 2), the rest while it runs (exit code 1)."),
+    (
+        "WR5",
+        "Connectors",
+        "Wrong options and missing folders are found when a job starts (exit code 2), the rest while it runs (exit code 1).",
+    ),
     ("WR6", "Command line, settings and Java", "Exit code 2, except for Spark not starting (1)."),
-    ("WR7", "Rows that were set aside", "No errors of a job: each stands for one row, in the [dead letters](bad-rows.md) or in the ledger's count."),
-    ("WR8", "Jobs and their state", "See [operations](operations.md). Exit code 2 where a job does not start, 1 where a running one stops."),
+    (
+        "WR7",
+        "Rows that were set aside",
+        "No errors of a job: each stands for one row, in the [dead letters](bad-rows.md) or in the ledger's count.",
+    ),
+    (
+        "WR8",
+        "Jobs and their state",
+        "See [operations](operations.md). Exit code 2 where a job does not start, 1 where a running one stops.",
+    ),
     ("WR9", "Cases, and faults of Windrow", "See [testing](testing.md)."),
 )
 
@@ -68,8 +97,7 @@ def errors_page() -> str:
     parts = [
         "# Errors",
         _NOTICE,
-        "Every error has a code that never changes its meaning, the place in your own text where there is one, and one hint. "
-        "`windrow check FILE --format json` gives the same to programs.",
+        _ABOUT_ERRORS,
     ]
     for prefix, title, about in _GROUPS:
         parts.append(f"## {title}\n{about}")
@@ -105,10 +133,10 @@ def support_page() -> str:
     parts = [
         "# What is not supported yet",
         _NOTICE,
-        "The dialect knows more than the engine runs. What it knows and does not run is refused with `WR290` before anything starts; it is "
-        "never ignored. This page is made from the list by which the check refuses.",
+        _ABOUT_GAPS,
         "## Refused with WR290",
         table(("what", "instead"), ((_plain_gap(gap.what), gap.hint) for gap in GAPS)),
+        "Some forms of [joins](joins.md) are refused the same way.",
         "## Aggregates of Spark that are refused",
         "`DISTINCT` in others than `COUNT`, `ARRAY_AGG`, `MIN` and `MAX`, and: "
         + ", ".join(code(name.upper()) for name in missing_aggregates())
@@ -116,14 +144,14 @@ def support_page() -> str:
         "## Connectors",
         f"There are {_listed(CONNECTORS)}. Any other name after `'connector' =` is refused with `WR263`.",
         "## Cases that wait for it",
-        "The conformance cases that are refused today:",
+        "Cases of the conformance suite that are refused today:",
         "\n".join(f"- `{name}`: `{sql}`" for name, sql in gap_cases()) or "None.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _plain_gap(what: str) -> str:
-    plain = what.removesuffix(" are").removesuffix(" is")
+    plain = what.removesuffix(" are").removesuffix(" is").rstrip(",")
     return "some of Spark's aggregates, listed below" if plain == "this aggregate" else plain
 
 
@@ -138,7 +166,9 @@ def missing_aggregates() -> list[str]:
 
 def gap_cases() -> list[tuple[str, str]]:
     names = [line for line in (TESTS / "conformance" / "gaps.txt").read_text().splitlines() if line and not line.startswith("#")]
-    cases = [json.loads(line) for path in sorted((TESTS / "conformance" / "cases").glob("*.jsonl")) for line in path.read_text().splitlines()]
+    cases = [
+        json.loads(line) for path in sorted((TESTS / "conformance" / "cases").glob("*.jsonl")) for line in path.read_text().splitlines()
+    ]
     return [(case["name"], case["sql"]) for case in cases if case["name"] in names]
 
 
@@ -158,13 +188,11 @@ def functions_page() -> str:
     parts = [
         "# Functions",
         _NOTICE,
-        "Names are case-insensitive. Argument counts and types are checked before anything runs. Scalar functions and those before `OVER` are "
-        "computed by Spark, so they mean what Spark SQL says.",
+        _ABOUT_FUNCTIONS,
         "## The dialect's own",
         _function_table(f for f in OWN_FUNCTIONS if f.kind is FunctionKind.SCALAR),
         "## Aggregates",
-        "In `GROUP BY`, `WINDOW` and before `OVER`. They skip NULLs, `FIRST` and `LAST` too; `COUNT(*)` counts rows. `DISTINCT` works in `COUNT`, "
-        "`ARRAY_AGG` and where it changes nothing.",
+        _ABOUT_AGGREGATES,
         _function_table(known[name.lower()] for name in sorted(AGGREGATES) if name.lower() in known),
         "## Window functions",
         "Before `OVER (...)`, where every aggregate above may stand too.",

@@ -32,6 +32,8 @@ OTHER_CODES: dict[str, str] = {
     "WR814": "a file of dead letters cannot be read",
     "WR820": "new rows for a job whose input was declared ended",
     "WR821": "a batch was left for the next run because the job is stopping",
+    "WR830": "a table could not be loaded in time",
+    "WR831": "a row found nothing in a table, and join.on_missing is fail",
     "WR850": "Spark stopped the job, for a reason of its own",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",

@@ -43,7 +43,7 @@ def facts_of(stage: Stage, job: Job) -> Facts:
         case LookBack():
             return Facts("look back", stage.name, tuple(_look_back(stage)))
         case LoadTable():
-            return Facts("load table", stage.name, tuple(table_facts(stage)))
+            return Facts("load table", stage.name, (*_options(stage.read), *table_facts(stage)))
         case Enrich():
             return Facts("enrich", stage.name, tuple(enrich_facts(stage)))
         case IntervalJoin():

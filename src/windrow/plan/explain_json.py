@@ -45,7 +45,14 @@ def _own(stage: Stage) -> dict[str, Any]:
                 }
                 for look in looks
             ]
-            return {"kind": "look_back", "where": _sql(where), "looks": kept, "qualify": _sql(qualify), "columns": columns, **_closing(stage)}
+            return {
+                "kind": "look_back",
+                "where": _sql(where),
+                "looks": kept,
+                "qualify": _sql(qualify),
+                "columns": columns,
+                **_closing(stage),
+            }
         case LoadTable() | Enrich() | IntervalJoin():
             return join_json(stage)
         case LateRows(of=of):

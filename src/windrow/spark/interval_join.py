@@ -164,10 +164,8 @@ class Joiner:
             return (
                 schema.empty_table() if not len(ids) else pa.Table.from_arrays([pa.nulls(len(ids), f.type) for f in schema], schema=schema)
             )
-        place = {number: at for at, number in enumerate(rows[ID].to_list())}
-        taken = pa.array([place.get(number) for number in ids.to_list()], pa.int64())
-        held = rows.to_arrow()
-        columns = [held[f.name].cast(f.type).take(taken) if f.name in held.column_names else pa.nulls(len(taken), f.type) for f in schema]
+        taken = ids.to_frame(ID).join(rows, on=ID, how="left", maintain_order="left").to_arrow()
+        columns = [taken[f.name].cast(f.type) if f.name in taken.column_names else pa.nulls(len(ids), f.type) for f in schema]
         return pa.Table.from_arrays(columns, schema=schema)
 
     def _schema(self, batch: _Batch, side: Side) -> pa.Schema:
@@ -208,7 +206,7 @@ class _Batch:
         if not keeps:
             return table
         if table is not None:
-            flags = pa.array([number in paired for number in table[ID].to_pylist()], pa.bool_())
+            flags = pc.is_in(table[ID], pa.array(sorted(paired), pa.int64()))
             table = table.set_column(table.column_names.index(MATCHED), MATCHED, flags)
         marks = self._marks(paired)
         if not marks:

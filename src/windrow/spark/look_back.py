@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from windrow.aggregates import find_aggregate
 from windrow.connectors.runtime import SEQ
-from windrow.model.expr import Over
+from windrow.model.expr import Frame, Over
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Look, LookBack
 from windrow.spark.expressions import frame_sql, quote, sort_sql, to_sql
@@ -35,7 +36,12 @@ def rows_in_order(stage: LookBack, source: Flow, spark: SparkSession, first: int
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
     keys = [f"{to_sql(key)} AS {key_name(i, j)}" for i, look in enumerate(stage.looks) for j, key in enumerate(look.partition_by)]
-    table = frame.selectExpr("*", *keys).toArrow()
+    orders = [
+        f"{to_sql(look.calls[0][1].spec.order_by[0].expr)} AS {order_name(i)}"
+        for i, look in enumerate(stage.looks)
+        if look.calls[0][1].spec.order_by
+    ]
+    table = frame.selectExpr("*", *keys, *orders).toArrow()
     if SEQ in table.column_names:
         table = table.sort_by(SEQ).drop_columns([SEQ])
     return table.append_column(ORDER, pa.array(range(first, first + table.num_rows), pa.int64()))
@@ -53,12 +59,75 @@ def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, r
         held = kept.select(rows.column_names).to_arrow().cast(rows.schema)
         old = spark.createDataFrame(held).coalesce(1).selectExpr("*", f"false AS {IS_NEW}")
         everything = old.unionByName(frame)
-    result = frame
+    result = everything.where(IS_NEW)
+    in_turn = [
+        _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
+        for index, look in enumerate(stage.looks)
+    ]
+    plain = [f"{call} AS {slot}" for index, look in enumerate(stage.looks) if in_turn[index] for slot, call in _calls_in_turn(index, look)]
+    if plain:
+        result = everything.selectExpr("*", *plain).where(IS_NEW)
     for index, look in enumerate(stage.looks):
-        result = result.join(_look(index, look, everything), on=ORDER, how="left")
+        if not in_turn[index]:
+            result = result.join(_look(index, look, everything), on=ORDER, how="left")
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
     return _project(stage, result, visible)
+
+
+def _arrived_in_order(index: int, look: Look, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
+    """Whether the order that the calls ask for is the order in which the rows arrived, so that no row ever sees a later one."""
+    orders = {over.spec.order_by for _, over in look.calls}
+    if orders == {()}:
+        return True
+    if len(orders) > 1 or any(key.descending for key in next(iter(orders))) or len(next(iter(orders))) != 1:
+        return False
+    keys = [key_name(index, j) for j in range(len(look.partition_by))]
+    place = order_name(index)
+    fresh = pl.from_arrow(rows.select([*keys, place, ORDER]))
+    assert isinstance(fresh, pl.DataFrame)
+    every = fresh if kept is None or not kept.height else pl.concat([kept.select([*keys, place, ORDER]), fresh], how="vertical_relaxed")
+    before = pl.col(place).shift(1).over(keys, order_by=ORDER) if keys else pl.col(place).sort_by(ORDER).shift(1)
+    current = pl.col(place) if keys else pl.col(place).sort_by(ORDER)
+    return bool(every.select(((current >= before) | before.is_null()).all()).item()) and not every[place].null_count()
+
+
+def order_name(look: int) -> str:
+    return f"_l{look}o"
+
+
+_IN_TURN = {"LAG", "LEAD", "ROW_NUMBER", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "FIRST", "LAST"}
+
+
+def _is_plain(over: Over) -> bool:
+    """Calls that one ordinary frame over the arrival order answers."""
+    name = over.call.name.upper()
+    frame = over.spec.frame
+    return (name in _IN_TURN or find_aggregate(name, len(over.call.args)) is not None) and (frame is None or not frame.is_range)
+
+
+def _calls_in_turn(index: int, look: Look) -> list[tuple[str, str]]:
+    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
+    return [(slot, _call_in_turn(over, look.buffer, f"PARTITION BY {keys} ORDER BY {ORDER}")) for slot, over in look.calls]
+
+
+def _call_in_turn(over: Over, buffer: int | None, over_what: str) -> str:
+    name, call = over.call.name.upper(), to_sql(over.call)
+    default = to_sql(over.call.args[2]) if len(over.call.args) > 2 else "NULL"
+    if name == "LEAD":
+        return default
+    if name == "LAG":
+        offset = to_sql(over.call.args[1]) if len(over.call.args) > 1 else "1"
+        nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
+        found = f"{call}{nulls} OVER ({over_what})"
+        return found if buffer is None else f"CASE WHEN {offset} < {buffer} THEN {found} ELSE {default} END"
+    if name == "ROW_NUMBER":
+        return f"{call} OVER ({over_what})" if buffer is None else f"least({call} OVER ({over_what}), {buffer})"
+    frame = over.spec.frame or Frame(None, 0)
+    start = frame.start if buffer is None else max(-(buffer - 1), frame.start if frame.start is not None else -(buffer - 1))
+    end = 0 if frame.end is None else min(frame.end, 0)
+    nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
+    return f"{call}{nulls} OVER ({over_what} {frame_sql(Frame(start, end))})"
 
 
 def _look(index: int, look: Look, everything: DataFrame) -> DataFrame:

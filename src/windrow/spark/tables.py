@@ -42,9 +42,7 @@ class ReferenceTables:
         self._accounts: dict[str, Account] = {}
         self._letters: list[DeadLetter] = []
 
-    def load(
-        self, open_table: Callable[[Read], SourceStream], *, is_new: bool = True, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+    def load(self, open_table: Callable[[Read], SourceStream], *, is_new: bool = True, sleep: Callable[[float], None] = time.sleep) -> None:
         """Read every table, trying again for as long as its statements are willing to wait.
 
         ``is_new`` is false for a job that comes back: what it read then is in its ledger already.

@@ -37,7 +37,7 @@ def _inferred(case: dict[str, Any], script: Script) -> dict[str, Relation]:
     found = {}
     for name in names:
         rows = [row for row in case["input"] if row.get("_stream", name) == name]
-        found[name] = relation_of(name, rows)
+        found[name] = relation_of(name, rows, "table" if name in tables else "stream")
     return found
 
 

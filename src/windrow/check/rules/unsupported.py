@@ -111,7 +111,11 @@ GAPS: tuple[Gap, ...] = (
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate is", _is_missing_aggregate, "use COUNT, SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."),
-    Gap("triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are", _speaks_early, "use EMIT CHANGES"),
+    Gap(
+        "triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are",
+        _speaks_early,
+        "use EMIT CHANGES",
+    ),
     Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
     Gap(
         "DISTINCT in a query with GROUP BY or WINDOW is",
