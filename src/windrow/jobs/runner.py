@@ -27,6 +27,7 @@ from windrow.plan.stages import Job, Read
 from windrow.spark.dead_letters import to_table
 from windrow.spark.folders import Folder, open_folder
 from windrow.spark.mixing import mix_sources, pick_source
+from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchInput, BatchProgram, BatchResult
 from windrow.spark.reading import read_rows
 from windrow.spark.session import adopt_session, make_session
@@ -141,7 +142,7 @@ class RunningJob:
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
-        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()") for read in self.job.reads}
+        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()", needs_order=needs_order(self.job)) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, frames, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)

@@ -20,17 +20,18 @@ CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
 
 
-def read_rows(read: Read, stream: SourceStream, arrival: str) -> DataFrame:
+def read_rows(read: Read, stream: SourceStream, arrival: str, *, needs_order: bool = True) -> DataFrame:
     """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``.
 
-    ``arrival`` is SQL for the batch's arrival time; rows that carry their own keep it.
+    ``arrival`` is SQL for the batch's arrival time; rows that carry their own keep it. Where nobody asks for the input order, no row
+    carries it: what a micro-batch hands over is computed for every row, asked for or not.
     """
     frame = stream.frame
     if stream.format is not None:
         frame = _decode_json(read, frame)
     else:
         frame = _decoded_already(read, frame)
-    stamped = [f"coalesce(`_timestamp`, {arrival}) AS `_timestamp`", f"{_sortable(frame)} AS {SEQ}"]
+    stamped = [f"coalesce(`_timestamp`, {arrival}) AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
     others = [quote(name) for name in frame.columns if name not in ("_timestamp", SEQ)]
     frame = frame.selectExpr(*others, *stamped)
     time, moved = _event_time(read, frame.columns)
@@ -39,19 +40,6 @@ def read_rows(read: Read, stream: SourceStream, arrival: str) -> DataFrame:
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
     text = f"CASE WHEN {FATE} <> 0 THEN {RAW_TEXT} END AS {RAW_TEXT}"
     return frame.selectExpr(*(quote(c) for c in frame.columns if c != RAW_TEXT), text)
-
-
-def _sortable(frame: DataFrame) -> str:
-    """The input order as one plain value: a struct's fields become text of fixed width, which sorts as they do."""
-    described = frame.schema[SEQ].jsonValue()["type"]
-    if isinstance(described, str):
-        return SEQ
-    texts = []
-    for field in described["fields"]:
-        value = f"{SEQ}.{quote(field['name'])}"
-        value = f"unix_micros({value})" if field["type"] == "timestamp" else value
-        texts.append(value if field["type"] == "string" else f"lpad(CAST({value} AS STRING), 20, '0')")
-    return f"concat_ws(' ', {', '.join(texts)})"
 
 
 def _all_but(frame: DataFrame, name: str) -> str:

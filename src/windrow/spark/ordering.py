@@ -1,0 +1,28 @@
+"""Whether a job looks at the order in which rows came in."""
+
+from __future__ import annotations
+
+from windrow.plan.stages import Aggregate, Derive, Feed, Job, LateRows, Read, Stage, Write
+from windrow.spark.feeds import form_of
+
+# Sinks that show rows to a person or a test, in order.
+_ORDERED_SINKS = {"console", "memory"}
+
+
+def needs_order(job: Job) -> bool:
+    """False only where every stage is known not to ask: windows that close once over aggregates without order, and plain files."""
+    return any(_asks(stage, job) for stage in job.stages)
+
+
+def _asks(stage: Stage, job: Job) -> bool:
+    match stage:
+        case Read() | LateRows():
+            return False
+        case Write(connector=connector, input=name):
+            return connector in _ORDERED_SINKS and not isinstance(job.stage(name), Aggregate)
+        case Derive(limit=limit, order_by=order_by):
+            return limit is not None or bool(order_by)
+        case Aggregate(feed=feed, aggregates=aggregates):
+            return feed is not Feed.SLICES or any("{seq}" in part.sql for item in aggregates for part in form_of(item).parts)
+        case _:
+            return True
