@@ -10,7 +10,6 @@ from pathlib import Path
 
 from benchmarks.data import ROWS_A_FILE, write_trades
 from benchmarks.sides import DEFAULTS, QUERIES, run_by_hand, run_windrow
-
 from windrow.spark.session import SPEED, make_session
 
 ROCKSDB = {
@@ -26,8 +25,12 @@ def main() -> None:
     spark = make_session(f"local[{cores}]", {"spark.driver.memory": options.memory})
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {spark.version}, {options.rows:,} rows, {options.keys:,} keys")
-    print(f"{'query':<10} {'format':<8} {'rows a batch':>12} {'by hand, defaults':>18} {'by hand, our settings':>22} {'Windrow':>9}  ratio  ratio to defaults")
+    print(
+        f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {spark.version}, {options.rows:,} rows, {options.keys:,} keys"
+    )
+    print(
+        f"{'query':<10} {'format':<8} {'rows a batch':>12} {'by hand, defaults':>18} {'by hand, our settings':>22} {'Windrow':>9}  ratio  ratio to defaults"
+    )
     for format_ in options.formats.split(","):
         source = write_trades(spark, folder, options.rows, options.keys, format_)
         for name in options.queries.split(","):

@@ -21,8 +21,7 @@ def write_trades(spark: SparkSession, folder: Path, rows: int, keys: int, format
         "100 + pmod(xxhash64(id, 1), 10000) / 100.0D AS price",
         "1 + pmod(xxhash64(id, 2), 1000) AS volume",
         # A millisecond of event time every ten rows, shuffled by up to two seconds; one row in ten thousand a minute late.
-        "1700000000000L + id DIV 10 - pmod(xxhash64(id, 3), 2000)"
-        " - CASE WHEN pmod(xxhash64(id, 4), 10000) = 0 THEN 90000 ELSE 0 END AS ts",
+        "1700000000000L + id DIV 10 - pmod(xxhash64(id, 3), 2000) - CASE WHEN pmod(xxhash64(id, 4), 10000) = 0 THEN 90000 ELSE 0 END AS ts",
     )
     getattr(frame.write.mode("overwrite"), format_)(str(target))
     # Files are taken in the order of their times, and Spark's tasks finish in any order.

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.data import COLUMNS
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from benchmarks.data import COLUMNS
 from windrow.compiling import compile_sql
 from windrow.jobs import RunOptions, start
 
@@ -77,5 +77,3 @@ def run_windrow(spark: SparkSession, query: Query, source: Path, format_: str, f
     status = jobs.status()[0]
     assert status.ledger.is_balanced, status.ledger.to_json()
     return taken
-
-

@@ -24,8 +24,20 @@ OUT = Path(__file__).parents[1] / "src" / "windrow" / "catalog" / "functions.jso
 MOST = 9
 PROBED_POSITIONS = 3
 TYPES = {
-    "BOOLEAN": "c0", "TINYINT": "c1", "SMALLINT": "c2", "INT": "c3", "BIGINT": "c4", "FLOAT": "c5", "DOUBLE": "c6", "DECIMAL(10,2)": "c7",
-    "STRING": "c8", "BINARY": "c9", "DATE": "c10", "TIMESTAMP": "c11", "ARRAY<INT>": "c12", "MAP<STRING,INT>": "c13",
+    "BOOLEAN": "c0",
+    "TINYINT": "c1",
+    "SMALLINT": "c2",
+    "INT": "c3",
+    "BIGINT": "c4",
+    "FLOAT": "c5",
+    "DOUBLE": "c6",
+    "DECIMAL(10,2)": "c7",
+    "STRING": "c8",
+    "BINARY": "c9",
+    "DATE": "c10",
+    "TIMESTAMP": "c11",
+    "ARRAY<INT>": "c12",
+    "MAP<STRING,INT>": "c13",
 }
 # Beyond the first argument fewer types tell enough.
 LATER_TYPES = ("BOOLEAN", "INT", "DOUBLE", "STRING", "TIMESTAMP", "ARRAY<INT>")

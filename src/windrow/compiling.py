@@ -10,6 +10,7 @@ from windrow.check import check
 from windrow.errors import SqlError
 from windrow.model.statement import CreateStream, CreateTable, Script
 from windrow.plan import Plan, plan_script
+from windrow.plan.explain import Format, explain
 from windrow.sql import parse
 
 
@@ -20,6 +21,10 @@ class Compiled:
     script: Script
     catalog: Catalog
     plan: Plan
+
+    def explain(self, format: Format = "text") -> str:  # noqa: A002  # the word users expect
+        """The plan as a tree of text, as ``json`` or as a ``mermaid`` flowchart: the very stages that run."""
+        return explain(self.plan, format)
 
 
 def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Compiled:

@@ -41,6 +41,7 @@ MAY_IMPORT["api"] = {*BELOW_JOBS, "jobs"}
 MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "api"}
 MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "testing", "api", "server"}
 # The list of all codes, for the documentation.
+MAY_IMPORT["__main__"] = {"cli"}
 MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "cli"}
 
 # Module -> the only places of ours that may import it.

@@ -7,9 +7,7 @@ from functools import cache
 
 from windrow.model.types import UNKNOWN, Array, Atomic, DataType, Decimal, Map
 
-_ATOMS = frozenset(
-    "BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING BINARY DATE TIMESTAMP TIMESTAMP_NTZ VARIANT VOID".split()
-)
+_ATOMS = frozenset("BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING BINARY DATE TIMESTAMP TIMESTAMP_NTZ VARIANT VOID".split())
 
 
 @cache

@@ -35,6 +35,8 @@ def print_report(finish: Finish, console: Console) -> None:
 
 def _ending(status: JobStatus, finish: Finish) -> str:
     where = f"after batch {status.batch_id}" if status.batch_id >= 0 else "before the first batch"
+    if status.state == FAILED and status.error is not None and "WR820" in status.error:
+        return f"refused the new rows {where}; its windows were closed by --until-end"
     if status.state == FAILED:
         return f"failed {where}; what was committed stays, and the same command goes on from there: {finish.again}"
     if status.state == STOPPED:

@@ -108,11 +108,17 @@ class Bench:
             self._session.stop()
 
 
+# A difference of more lines than this is cut: the first ones tell.
+MOST_LINES = 14
+
+
 def failure_line(verdict: Verdict) -> str:
-    first = next((line.strip() for line in verdict.message.splitlines() if line.strip()), "failed")
-    # An error that was expected to say something else is on the lines below the first.
-    rest = next((line.strip() for line in verdict.message.splitlines()[1:] if line.strip()), "") if first.endswith(":") else ""
-    return f"FAIL {verdict.case.file} {verdict.case.name}: {first}{' ' if rest else ''}{rest}"
+    """Which case failed and how: the whole difference, indented, so that nobody has to run it again to see it."""
+    lines = [line.rstrip() for line in verdict.message.splitlines() if line.strip()] or ["failed"]
+    head = f"FAIL {verdict.case.file} {verdict.case.name}: {lines[0].strip()}"
+    if verdict.is_unsupported:
+        return head
+    return "\n".join([head, *(f"     {line}" for line in lines[1:MOST_LINES])])
 
 
 def summary(verdicts: list[Verdict]) -> list[str]:
@@ -125,7 +131,8 @@ def summary(verdicts: list[Verdict]) -> list[str]:
         shown = ", ".join(f"{what} {count}" for what, count in gaps.most_common())
         lines.append(f"{len(unsupported)} of {len(failed)} failures are not supported yet (WR290): {shown}")
     seconds = sum(verdict.seconds for verdict in verdicts)
-    lines.append(f"{len(verdicts)} cases in {seconds:.1f} s, {seconds / max(1, len(verdicts)):.2f} s each")
+    counted = f"{len(verdicts)} case{'' if len(verdicts) == 1 else 's'}"
+    lines.append(f"{counted} in {seconds:.1f} s, {seconds / max(1, len(verdicts)):.2f} s each")
     return [*lines, f"{len(verdicts) - len(failed)} passed, {len(failed)} failed"]
 
 

@@ -142,7 +142,8 @@ class RunningJob:
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
-        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()", needs_order=needs_order(self.job)) for read in self.job.reads}
+        ordered = needs_order(self.job)
+        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()", needs_order=ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, frames, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)

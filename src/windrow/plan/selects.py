@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windrow.aggregates import find_aggregate
 from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, Star, transform, walk
@@ -147,10 +147,22 @@ class _Scope:
         return tuple(resolved)
 
     def resolve_alias(self, node: Node) -> Node | None:
+        if isinstance(node, Call) and is_aggregate(node):
+            return self._inside_aggregate(node)
         if isinstance(node, Column) and node.qualifier is None:
             return self.aliases.get(node.name.lower())
         # A lambda's parameters hide aliases of the same name.
         return node if isinstance(node, Lambda) else None
+
+    def _inside_aggregate(self, call: Call) -> Call:
+        """An alias that is itself an aggregate is not seen by another one: in SUM(v) AS v, MAX(v) both mean the column."""
+        inner = _Scope(self.qualifiers, self.columns, {name: expr for name, expr in self.aliases.items() if not _has_aggregate(expr)})
+        return replace(
+            call,
+            args=tuple(transform(arg, inner.resolve_alias) for arg in call.args),
+            where=None if call.where is None else transform(call.where, inner.resolve_alias),
+            within_group=tuple(transform(key, inner.resolve_alias) for key in call.within_group),
+        )
 
     def having(self, node: Node) -> Node:
         return self.plain(transform(node, self.resolve_alias))

@@ -74,7 +74,7 @@ def _is_descending(call: Call) -> bool:
 
 
 def arguments_of(call: Call) -> list[str]:
-    """Arguments as SQL, FILTER folded in: where it fails the first argument is NULL, and NULLs are skipped.
+    """Arguments as SQL, FILTER folded in: where it fails they are NULL, and NULLs are skipped.
 
     An ordered-set aggregate gets its ordered value first, then its own arguments.
     """
@@ -87,7 +87,9 @@ def arguments_of(call: Call) -> list[str]:
     else:
         args = ["1" if isinstance(arg, Star) else to_sql(arg) for arg in call.args] or ["1"]
     if call.where is not None:
-        args[0] = f"CASE WHEN {to_sql(call.where)} THEN {args[0]} END"
+        form = find_aggregate(call.name, len(call.args), is_distinct=call.distinct)
+        constants = form.constant_args if form is not None else ()
+        args = [arg if i in constants else f"CASE WHEN {to_sql(call.where)} THEN {arg} END" for i, arg in enumerate(args)]
     return args
 
 

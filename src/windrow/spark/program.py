@@ -391,7 +391,6 @@ class BatchProgram:
         if flow.table.num_rows:
             run.flows[stage.name] = flow
 
-
     def _apply_having(self, stage: Aggregate, table: pa.Table, tick: Tick, run: _Run) -> pa.Table:
         """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""
         keys = [name for name, _ in stage.keys]

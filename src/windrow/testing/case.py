@@ -39,7 +39,7 @@ class Case:
 
 def load_cases(path: Path) -> list[Case]:
     """Every case of a ``.jsonl`` file (one object a line) or ``.json`` file (an object or a list)."""
-    return [case_from(data, path.name, place) for data, place in _objects(path)]
+    return [case_from(data, str(path), place) for data, place in _objects(path)]
 
 
 def _objects(path: Path) -> Iterator[tuple[Any, str]]:

@@ -41,7 +41,7 @@ def _using(block: Block) -> Iterator[Diagnostic]:
         right = bindings[count + 1]
         lefts = bindings[: count + 1]
         for name in join.using:
-            for side in ([right] if right.column(name) is None and right.is_known else []):
+            for side in [right] if right.column(name) is None and right.is_known else []:
                 yield from _judge(name, "USING", join.span, side.name, side.columns)
             if all(left.column(name) is None and left.is_known for left in lefts):
                 owner = ", ".join(left.name for left in lefts)
