@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit chaos format lock lock-check
+.PHONY: help setup demo test lint types unit chaos slow bench format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,3 +38,9 @@ lock:  ## write the lock files from pyproject.toml
 
 lock-check:  ## fail if the lock files do not match pyproject.toml
 	@$(BOOT) lock-check
+
+bench:  ## throughput against hand-written Structured Streaming, as ratios; takes minutes
+	@$(BOOT) python -- -m benchmarks
+
+slow:  ## the long property and growth tests
+	@$(BOOT) python -- -m pytest -q -m slow tests

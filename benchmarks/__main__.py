@@ -25,12 +25,9 @@ def main() -> None:
     spark = make_session(f"local[{cores}]", {"spark.driver.memory": options.memory})
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    print(
-        f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {spark.version}, {options.rows:,} rows, {options.keys:,} keys"
-    )
-    print(
-        f"{'query':<10} {'format':<8} {'rows a batch':>12} {'by hand, defaults':>18} {'by hand, our settings':>22} {'Windrow':>9}  ratio  ratio to defaults"
-    )
+    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, Spark {spark.version}")
+    print(f"{options.rows:,} rows, {options.keys:,} keys; million rows a second, best of {options.repeat}")
+    print(f"{'query':<10} {'format':<8} {'rows a batch':>12} {'defaults':>9} {'our settings':>13} {'Windrow':>8}  ratio  ratio to defaults")
     for format_ in options.formats.split(","):
         source = write_trades(spark, folder, options.rows, options.keys, format_)
         for name in options.queries.split(","):
@@ -51,12 +48,10 @@ def _compare(spark, name, source, format_, files, work, options, cores) -> None:
             del store
         _keep(best, "ours", run_windrow(spark, query, source, format_, files, work / "ours"))
     rate = {key: options.rows / seconds / 1e6 for key, seconds in best.items()}
-    defaults = rate.get("defaults")
-    print(
-        f"{name:<10} {format_:<8} {files * ROWS_A_FILE:>12,} {defaults or float('nan'):>15.2f} M/s {rate['tuned']:>19.2f} M/s {rate['ours']:>5.2f} M/s"
-        f"  {rate['ours'] / rate['tuned']:>5.2f}  {rate['ours'] / defaults if defaults else float('nan'):>5.2f}",
-        flush=True,
-    )
+    defaults = rate.get("defaults", float("nan"))
+    ours, hand = rate["ours"], rate["tuned"]
+    line = f"{name:<10} {format_:<8} {files * ROWS_A_FILE:>12,} {defaults:>9.2f} {hand:>13.2f} {ours:>8.2f}"
+    print(f"{line}  {ours / hand:>5.2f}  {ours / defaults:>5.2f}", flush=True)
 
 
 def _keep(best: dict[str, float], key: str, seconds: float) -> None:

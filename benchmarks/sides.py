@@ -64,7 +64,8 @@ def _window(query: Query):  # type: ignore[no-untyped-def]  # a pyspark Column
 def run_windrow(spark: SparkSession, query: Query, source: Path, format_: str, files: int, work: Path) -> float:
     shutil.rmtree(work, ignore_errors=True)
     sql = f"""
-    CREATE STREAM trades ({COLUMNS}) WITH ('connector' = 'files', 'path' = '{source}', 'format' = '{format_}', 'files.per_batch' = '{files}',
+    CREATE STREAM trades ({COLUMNS}) WITH (
+      'connector' = 'files', 'path' = '{source}', 'format' = '{format_}', 'files.per_batch' = '{files}',
       'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '5s');
     CREATE STREAM candles AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(volume) AS volume, MIN(price) AS low, MAX(price) AS high
       FROM trades GROUP BY symbol WINDOW {query.window_sql} WITH ('connector' = 'files', 'path' = '{work}/out', 'format' = 'parquet');

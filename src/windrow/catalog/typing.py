@@ -313,7 +313,7 @@ def item_name(item: SelectItem) -> str:
     """The name of an output column: its alias, else the column's own name, else the text of the expression.
 
     >>> item_name(SelectItem(Call("count", (Star(),))))
-    'COUNT(*)'
+    'count(*)'
     """
     if item.alias is not None:
         return item.alias

@@ -41,8 +41,9 @@ def report(status: JobStatus, mode: str = "until_end") -> str:
 def test_the_report_accounts_for_every_row() -> None:
     shown = report(STATUS)
     rows = {" ".join(line.split()) for line in shown.splitlines()}
-    assert "source trades 100 95 0 5 0 yes" in rows
-    assert "statement candles 95 80 10 4 1 2 0 7 yes" in rows
+    assert "trades candles" in rows
+    numbers = ["rows in 100 95", "= aggregated or passed on 95 80", "+ filtered out 0 10", "+ dead letters 5 4", "+ dropped 0 1"]
+    assert {*numbers, "of these late, as corrections 0 2", "rows emitted 0 7", "adds up yes yes"} <= rows
     assert "WR701 5 trades the row could not be decoded" in rows
     assert "dead letters: 9, kept in /state/candles/dead_letters, listed by: windrow dead-letters x.sql" in rows
     assert "dropped, as the options say: 1" in rows

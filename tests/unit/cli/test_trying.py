@@ -94,11 +94,13 @@ def test_junit_survives_any_text() -> None:
     assert root.get("tests") == "2"
 
 
-def test_a_failure_is_one_line() -> None:
-    assert (
-        failure_line(verdict("x", "expected an error with 'a', got:\n[WR214] b\n  1 | c"))
-        == "FAIL f.jsonl x: expected an error with 'a', got: [WR214] b"
-    )
+def test_a_failure_shows_the_whole_difference() -> None:
+    shown = failure_line(verdict("x", "out: row 1 differs\n  expected {}\n  got {1}"))
+    assert shown.splitlines() == ["FAIL f.jsonl x: out: row 1 differs", "       expected {}", "       got {1}"]
+
+
+def test_a_gap_is_one_line() -> None:
+    assert failure_line(verdict("x", "[WR290] ROWS windows are not supported yet\n  1 | x", "WR290")).count("\n") == 0
 
 
 def test_gaps_are_grouped() -> None:
