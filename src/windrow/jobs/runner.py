@@ -152,7 +152,10 @@ class RunningJob:
         else:
             writer = writer.trigger(availableNow=True)
         self._progress.state = RUNNING
-        self._query = writer.start()
+        try:
+            self._query = writer.start()
+        except Exception as error:
+            raise self._explain(error) from error
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
 
     def _open_source(self, read: Read) -> SourceStream:
@@ -324,6 +327,10 @@ def _runtime(connector: str) -> Any:
 
 def _as_job_error(error: Exception, job: str) -> JobError:
     """Spark's own failures, without the stack of a hundred lines."""
+    if "No space left on device" in str(error):
+        return JobError(
+            "WR802", f"job {job} stopped: there is no space left on the disk", "free some space, then run again: nothing is lost"
+        )
     describe: Callable[[], str] | None = getattr(error, "getCondition", None)
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__
