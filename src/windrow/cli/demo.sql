@@ -7,10 +7,11 @@ WITH ('connector' = 'generator', 'rows' = '20000', 'rows.per.second' = 'max', 'r
       'fields.symbol' = 'choice(ACME:3, GLOBEX:2, INITECH)', 'fields.price' = 'walk(100, 0.02, symbol)', 'fields.volume' = 'uniform(1, 500)',
       'fields.ts' = 'event_time(millis)', 'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '5s');
 
+-- Trades arrive out of order, so the first and the last of a minute go by their own time, not by when they came.
 -- A minute is done when the watermark passes its end. For 30 seconds more, late trades correct it; after that they are dead letters.
 CREATE STREAM candles AS
-SELECT symbol, _window_start AS minute, ROUND(FIRST(price), 2) AS open, ROUND(MAX(price), 2) AS high, ROUND(MIN(price), 2) AS low,
-       ROUND(LAST(price), 2) AS close, SUM(volume) AS volume, _emission, _revision
+SELECT symbol, _window_start AS minute, ROUND(MIN_BY(price, ts), 2) AS open, ROUND(MAX(price), 2) AS high, ROUND(MIN(price), 2) AS low,
+       ROUND(MAX_BY(price, ts), 2) AS close, SUM(volume) AS volume, _emission, _revision
 FROM trades
 WHERE ts >= 1767225600000  -- 2026-01-01 00:00:00: what is older than the stream itself is filtered out
 GROUP BY symbol
