@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from windrow.model.expr import Expr, Literal, Node, Over, Slot, SortKey, Unary, transform
-from windrow.plan.stages import Item, Look, LookBack
+from windrow.model.expr import Expr, Literal, Node, Over, Slot, Unary, transform
+from windrow.plan.stages import Derive, HeaderChange, Item, Look, LookBack
 
 # Functions that look a given number of rows back.
 _OFFSETS = {"LAG"}
@@ -11,31 +11,21 @@ _OFFSETS = {"LAG"}
 OUT_OF_ORDER_ROWS = 1000
 
 
-def plan_look_back(
-    name: str,
-    input_name: str,
-    where: Expr | None,
-    items: tuple[Item, ...],
-    qualify: Expr | None,
-    key: Expr | None,
-    is_strict: bool,
-    order_by: tuple[SortKey, ...],
-    limit: int | None,
-) -> LookBack:
+def plan_look_back(plain: Derive, qualify: Expr | None) -> LookBack:
+    """A filter and projection in which OVER stands, as the stage that keeps the rows those calls look at."""
     slots = _OverSlots()
-    finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
-    chosen = None if qualify is None else slots.fill(qualify)
     return LookBack(
-        name,
-        input_name,
-        where,
-        slots.looks(),
-        chosen,
-        finished,
-        None if key is None else slots.fill(key),
-        is_strict,
-        order_by,
-        limit,
+        name=plain.name,
+        input=plain.input,
+        where=plain.where,
+        items=tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in plain.items),
+        qualify=None if qualify is None else slots.fill(qualify),
+        key=None if plain.key is None else slots.fill(plain.key),
+        headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in plain.headers),
+        looks=slots.looks(),
+        is_strict=plain.is_strict,
+        order_by=plain.order_by,
+        limit=plain.limit,
         reason=_reason(slots.looks()),
     )
 

@@ -48,10 +48,9 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
     order_by = tuple(transform(key, scope.resolve_alias) for key in select.order_by)
-    if not is_grouped and _looks_back(select):
-        return plan_look_back(name, input_name, where, items, _qualify(select, scope), marked, is_strict, order_by, select.limit)
     if not is_grouped:
-        return Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
+        plain = Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
+        return plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain
     if select.is_distinct and not keys:
         keys = tuple(item.expr for item in items if item.expr is not None)
     return _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, is_strict)

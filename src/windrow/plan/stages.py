@@ -167,6 +167,7 @@ class LookBack:
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    headers: tuple[HeaderChange, ...] = ()
     reason: str = ""
 
     @property

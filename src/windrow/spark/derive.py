@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import PROVENANCE, SEQ
 from windrow.model.system import SYSTEM_COLUMNS
-from windrow.plan.stages import Derive
+from windrow.plan.stages import Derive, LookBack
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
@@ -28,17 +28,23 @@ def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:
 
 
 def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
-    there = set(frame.columns)
-    if FATE in there:
+    if FATE in frame.columns:
         frame = frame.where(f"{FATE} = 0")
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
+    projected, names = project(frame, stage, source.columns)
+    return Flow(tuple(name for name in names if name.lower() not in _SYSTEM_NAMES), projected)
+
+
+def project(frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...]) -> tuple[DataFrame, list[str]]:
+    """The items of a stage, with everything that travels along; and their names. ``visible`` is what a star means."""
+    there = set(frame.columns)
     columns: list[str] = []
     names: list[str] = []
     for item in stage.items:
         if item.expr is None:
-            columns.extend(quote(name) for name in source.columns)
-            names.extend(source.columns)
+            columns.extend(quote(name) for name in visible)
+            names.extend(visible)
         else:
             # ``expr AS _event_time`` sets the event time of what goes out, from any type that can hold one.
             is_time = item.name.lower() == "_event_time"
@@ -55,18 +61,17 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
     if stage.order_by:
         # The order of an emission replaces the order of arrival.
         frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage)} AS {SEQ}")
-    visible = tuple(name for name in names if name.lower() not in _SYSTEM_NAMES)
-    return Flow(visible, frame)
+    return frame, names
 
 
 _SYSTEM_NAMES = {name.lower() for name in (*PROVENANCE, "_event_time")}
 
 
-def _key_sql(stage: Derive, there: set[str]) -> str:
+def _key_sql(stage: Derive | LookBack, there: set[str]) -> str:
     if stage.key is not None:
         return to_sql(stage.key)
     return "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
 
 
-def _rank(stage: Derive) -> str:
+def _rank(stage: Derive | LookBack) -> str:
     return f"CAST(row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS BIGINT)"

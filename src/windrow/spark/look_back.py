@@ -13,9 +13,9 @@ import pyarrow as pa
 from windrow.aggregates import find_aggregate
 from windrow.connectors.runtime import SEQ
 from windrow.model.expr import Frame, Over
-from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Look, LookBack
-from windrow.spark.expressions import frame_sql, quote, sort_sql, to_sql
+from windrow.spark.derive import project
+from windrow.spark.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.reading import FATE
 
@@ -72,7 +72,8 @@ def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, r
             result = result.join(_look(index, look, everything), on=ORDER, how="left")
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
-    return _project(stage, result, visible)
+    projected, names = project(result.withColumnRenamed(ORDER, SEQ), stage, visible)
+    return Flow(tuple(names), table=projected.toArrow().sort_by(SEQ))
 
 
 def _arrived_in_order(index: int, look: Look, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
@@ -157,24 +158,3 @@ def _call(over: Over) -> str:
         frame = " " + frame_sql(over.spec.frame)
     nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
     return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {_CURRENT} ORDER BY {order}{frame})"
-
-
-def _project(stage: LookBack, frame: DataFrame, visible: tuple[str, ...]) -> Flow:
-    columns: list[str] = []
-    names: list[str] = []
-    for item in stage.items:
-        if item.expr is None:
-            columns.extend(quote(name) for name in visible)
-            names.extend(visible)
-        else:
-            columns.append(f"{to_sql(item.expr)} AS {quote(item.name)}")
-            names.append(item.name)
-    taken = {name.lower() for name in names}
-    there = set(frame.columns)
-    rest = [quote(c.name) for c in SYSTEM_COLUMNS if c.name in there and c.name not in taken and c.name != "_key"]
-    key = to_sql(stage.key) if stage.key is not None else "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
-    frame = frame.selectExpr(*columns, *rest, f"{key} AS `_key`", f"{ORDER} AS {SEQ}")
-    if stage.order_by:
-        frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
-        frame = frame.drop(SEQ).withColumnRenamed("_rank", SEQ)
-    return Flow(tuple(names), table=frame.toArrow().sort_by(SEQ))

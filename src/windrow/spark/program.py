@@ -205,19 +205,19 @@ class BatchProgram:
             self._accountant.account_filter(stage, source, run.result.ledger)
         flow = derive(self._spark, stage, source)
         if stage.limit is not None:
-            flow = self._limit(stage, flow, run)
+            flow = self._limit(stage, flow, run, stage.name)
         run.flows[stage.name] = flow
 
-    def _limit(self, stage: Derive | Aggregate, flow: Flow, run: _Run) -> Flow:
+    def _limit(self, stage: Derive | Aggregate | LookBack, flow: Flow, run: _Run, counter: str) -> Flow:
         """LIMIT counts over the life of the stream, in input order."""
         assert stage.limit is not None
-        left = max(0, stage.limit - run.counters.get(stage.name, 0))
+        left = max(0, stage.limit - run.counters.get(counter, 0))
         table = flow.table
         if table is None:
             frame = flow.as_frame(self._spark)
             table = (frame.orderBy(SOURCE_SEQ) if SOURCE_SEQ in frame.columns else frame).limit(left).toArrow()
         table = table.slice(0, left)
-        run.counters[stage.name] = run.counters.get(stage.name, 0) + table.num_rows
+        run.counters[counter] = run.counters.get(counter, 0) + table.num_rows
         return Flow(flow.columns, table=table)
 
     def _look_back(self, stage: LookBack, run: _Run) -> None:
@@ -231,7 +231,8 @@ class BatchProgram:
             return
         run.counters[stage.name] = first + rows.num_rows
         kept = self.state.tables.get(stage.name, {}).get(KEPT)
-        run.flows[stage.name] = look_back(stage, self._spark, kept, rows, source.columns)
+        flow = look_back(stage, self._spark, kept, rows, source.columns)
+        run.flows[stage.name] = flow if stage.limit is None else self._limit(stage, flow, run, f"{stage.name}@limit")
         tick = Tick(None, None, run.batch.now)
         outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
         run.tables[stage.name] = outcome.state
@@ -385,7 +386,7 @@ class BatchProgram:
         table = self._finishers[stage.name].finish(emissions, run.batch.now)
         flow = Flow(tuple(item.name for item in stage.items), table=table)
         if stage.limit is not None:
-            flow = self._limit(stage, flow, run)
+            flow = self._limit(stage, flow, run, stage.name)
         assert flow.table is not None
         account.emitted += flow.table.num_rows
         if flow.table.num_rows:
