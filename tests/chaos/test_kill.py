@@ -18,7 +18,7 @@ import pytest
 pytestmark = pytest.mark.chaos
 
 KILLS = 30
-FILES = 90
+FILES = 160
 SQL = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
@@ -41,7 +41,7 @@ def _input(folder: Path, rng: random.Random) -> None:
     at = 1_700_000_000_000
     for number in range(FILES):
         lines = []
-        for _ in range(40):
+        for _ in range(30):
             at += 100
             late = 45_000 if rng.random() < 0.02 else 12_000 if rng.random() < 0.05 else rng.randrange(3000)
             row = {"symbol": rng.choice("ABC"), "price": round(rng.uniform(1, 100), 2), "ts": at - late}
@@ -58,17 +58,18 @@ def _start(folder: Path, name: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def _commits(folder: Path) -> int:
-    return sum(1 for path in folder.glob("state/*/checkpoint/commits/*") if path.name.isdigit())
+def _last_commit(folder: Path) -> int:
+    """Spark keeps only the newest commits, so their number says nothing: the greatest does."""
+    return max((int(path.name) for path in folder.glob("state/*/checkpoint/commits/*") if path.name.isdigit()), default=-1)
 
 
 def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> bool:
     """Kill the process group once it has done a few more batches, plus a moment. True if it was still running."""
-    wanted = _commits(folder) + rng.randrange(4)
+    wanted = _last_commit(folder) + rng.randrange(3)
     deadline = time.monotonic() + 60
-    while process.poll() is None and _commits(folder) < wanted and time.monotonic() < deadline:
+    while process.poll() is None and _last_commit(folder) < wanted and time.monotonic() < deadline:
         time.sleep(0.01)
-    moment = time.monotonic() + rng.uniform(0, 1.5)
+    moment = time.monotonic() + rng.uniform(0, 0.8)
     while process.poll() is None and time.monotonic() < moment:
         time.sleep(0.01)
     if process.poll() is not None:
