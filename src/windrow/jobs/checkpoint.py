@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from windrow.errors import JobError
@@ -22,9 +23,14 @@ class Checkpoint:
         names = open_folder(self._spark, f"{self.path}/commits").names()
         return max((int(name) for name in names if name.isdigit()), default=-1)
 
+    @cached_property
+    def _offsets(self) -> Folder:
+        """Opened once: opening a folder proves that it can be written, which is not to be done again in every batch."""
+        return open_folder(self._spark, f"{self.path}/offsets")
+
     def arrival_of(self, batch_id: int) -> int:
         """Spark notes a batch's time in its offset log before the batch runs, so a batch that runs again sees the same."""
-        text = open_folder(self._spark, f"{self.path}/offsets").read(str(batch_id)).decode()
+        text = self._offsets.read(str(batch_id)).decode()
         for line in text.splitlines():
             if line.startswith("{"):
                 noted = json.loads(line).get("batchTimestampMs")
