@@ -27,7 +27,7 @@ unit:  ## the tests that need no Spark, in seconds
 	@$(BOOT) python -- -m pytest -q src tests/unit
 
 chaos:  ## kills, restarts and torn files; takes minutes
-	@$(BOOT) python -- -m pytest -q -m chaos tests/chaos
+	@$(BOOT) python -- -m pytest -q -s -m chaos -o faulthandler_timeout=0 tests/chaos
 
 format:  ## rewrite the code in the project's format
 	@$(BOOT) python -- -m ruff check --fix --quiet .

@@ -1,20 +1,22 @@
-"""What Spark's own checkpoint says: which batch was committed last, and when a batch arrived."""
+"""What Spark's own checkpoint says: which batch was committed last, when a batch arrived, and which files were promised to none."""
 
 from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windrow.errors import JobError
 from windrow.spark.folders import Folder, open_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 
 class Checkpoint:
-    def __init__(self, spark: SparkSession, folder: Folder) -> None:
+    def __init__(self, spark: SparkSession | None, folder: Folder) -> None:
         self._spark = spark
         self.path = f"{folder.path}/checkpoint"
 
@@ -37,3 +39,30 @@ class Checkpoint:
                 if noted is not None:
                     return int(noted) * 1000
         raise JobError("WR813", f"the offset log of batch {batch_id} in {self.path} is damaged", "start with a new --state folder")
+
+    def forget_unplanned_files(self, sources: int) -> None:
+        """Spark's file source notes the files of its next batch before the batch itself is noted. A kill between the two would
+        put them into one batch with those that came after, so a restart could cut the input differently: they are listed again.
+        """
+        planned = list(self._planned_offsets())
+        for number in range(sources):
+            offset = planned[number] if number < len(planned) else {}
+            log = open_folder(self._spark, f"{self.path}/sources/{number}")
+            for name in log.names():
+                entry = name.removesuffix(".compact")
+                if entry.isdigit() and int(entry) > offset.get("logOffset", -1) and _lists_files(log.read(name)):
+                    log.remove(name)
+                    log.remove(f".{name}.crc")
+
+    def _planned_offsets(self) -> Iterator[dict[str, Any]]:
+        """What the newest batch in the offset log reads up to, a source each: after a line of version and one about the batch."""
+        batches = [int(name) for name in self._offsets.names() if name.isdigit()]
+        if batches:
+            for line in self._offsets.read(str(max(batches))).decode().splitlines()[2:]:
+                offset = json.loads(line) if line.startswith("{") else {}
+                yield offset if isinstance(offset, dict) else {}
+
+
+def _lists_files(entry: bytes) -> bool:
+    """Other sources keep something of their own in the same place: where they began, which must stay."""
+    return entry.partition(b"\n")[2].startswith(b'{"path"')

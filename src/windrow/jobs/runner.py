@@ -133,6 +133,7 @@ class RunningJob:
         committed = self._checkpoint.last_committed()
         self._program.tables.load(self._open_table, is_new=committed < 0)
         self._store.forget_after(committed)
+        self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
         self._program.state = self._store.load(committed, self._program.steps)
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
