@@ -144,7 +144,7 @@ class RunningJob:
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
         ordered = needs_order(self.job)
-        frames = {read.name: read_rows(read, streams[read.name], "current_timestamp()", needs_order=ordered) for read in self.job.reads}
+        frames = {read.name: read_rows(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, frames, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)

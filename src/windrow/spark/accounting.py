@@ -12,7 +12,7 @@ from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Derive, Job, LookBack, Read
 from windrow.spark.dead_letters import DeadLetter
-from windrow.spark.expressions import to_sql
+from windrow.spark.expressions import of_batch, to_sql
 from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
 from windrow.spark.flow import Flow
 from windrow.spark.querying import query
@@ -41,7 +41,9 @@ class Accountant:
         marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
         if not marks:
             return frame
-        behind = " OR ".join(f"(_partition = {p} AND unix_micros(_event_time) < {mark})" for p, mark in marks.items())
+        behind = " OR ".join(
+            f"(_partition = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', '_partition')})" for p, mark in marks.items()
+        )
         fate = f"CAST(CASE WHEN {FATE} = 0 AND ({behind}) THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
         return frame.selectExpr(f"* EXCEPT ({FATE})", f"{fate} AS {FATE}")
 

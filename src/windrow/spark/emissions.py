@@ -12,7 +12,7 @@ from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
 from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.stages import Aggregate
-from windrow.spark.expressions import quote, sort_sql, to_sql
+from windrow.spark.expressions import of_batch, quote, sort_sql, to_sql
 from windrow.spark.feeds import finish_sql, form_of, part_names
 from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
@@ -72,7 +72,10 @@ class Finisher:
         stage = self._stage
         frame = self._with_values(table)
         frame = frame.selectExpr(
-            "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"
+            "*",
+            f"{quote(END)} AS `_event_time`",
+            f"timestamp_micros({of_batch(f'{arrival}L', SEQ)}) AS `_timestamp`",
+            f"{self._key_sql()} AS `_key`",
         )
         if stage.keeps_headers or stage.headers:
             last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"

@@ -17,7 +17,7 @@ from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
-from windrow.spark.expressions import quote, to_sql
+from windrow.spark.expressions import of_batch, quote, to_sql
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
@@ -128,9 +128,17 @@ def _judged(stage: Aggregate, request: FeedRequest) -> str:
 def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     """SQL that is true for a row that no window takes any more."""
     fixed = fixed_of(stage)
-    if fixed is None or request.watermark is None or isinstance(stage.late, IncludeInNext):
+    if fixed is None or isinstance(stage.late, IncludeInNext):
         return "false"
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.watermark}"
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)}"
+
+
+def _watermark(request: FeedRequest) -> str:
+    return of_batch(f"{_judged_by(request)}L", TIME)
+
+
+def _judged_by(request: FeedRequest) -> int:
+    return NEVER if request.watermark is None else request.watermark
 
 
 def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
@@ -138,7 +146,7 @@ def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
     fixed = fixed_of(stage)
     if fixed is None or request.watermark is None or not isinstance(stage.late, IncludeInNext):
         return None
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.watermark}"
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)}"
 
 
 def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
@@ -165,24 +173,24 @@ def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
             return "0L"
     fixed = fixed_of(stage)
     assert fixed is not None
-    watermark = NEVER if request.watermark is None else request.watermark
     if stage.feed is Feed.SLICES:
         own = f"{TIME} - pmod({TIME} - {fixed.offset}, {fixed.slice})"
-        return _included(stage, fixed, watermark, own, f"{fixed.earliest_open_start(watermark)}L")
+        return _included(stage, fixed, request, own, "{}")
     if fixed.advance == fixed.size:
-        return _included(stage, fixed, watermark, _last_start(fixed), f"{fixed.earliest_open_start(watermark)}L")
+        return _included(stage, fixed, request, _last_start(fixed), "{}")
     reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
     first = f"({_last_start(fixed)} - {reach} * {fixed.advance})"
-    open_ones = f"filter(sequence({first}, {_last_start(fixed)}, {fixed.advance}L), s -> s + {fixed.size + stage.lateness} > {watermark})"
-    starts = _included(stage, fixed, watermark, open_ones, f"array({fixed.earliest_open_start(watermark)}L)")
-    return f"explode_outer(CASE WHEN _judged = 0 THEN {starts} END)"
+    is_open = f"s -> s + {fixed.size + stage.lateness} > {_watermark(request)}"
+    open_ones = f"filter(sequence({first}, {_last_start(fixed)}, {fixed.advance}L), {is_open})"
+    return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, request, open_ones, 'array({})')} END)"
 
 
-def _included(stage: Aggregate, fixed: Fixed, watermark: int, own: str, earliest: str) -> str:
+def _included(stage: Aggregate, fixed: Fixed, request: FeedRequest, own: str, earliest: str) -> str:
     """INCLUDE_IN_NEXT: a row that nothing takes goes to the earliest open window instead."""
-    if not isinstance(stage.late, IncludeInNext) or watermark == NEVER:
+    if not isinstance(stage.late, IncludeInNext) or request.watermark is None:
         return own
-    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {watermark} THEN {earliest} ELSE {own} END"
+    start = earliest.format(of_batch(f"{fixed.earliest_open_start(request.watermark)}L", TIME))
+    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)} THEN {start} ELSE {own} END"
 
 
 def carried_row(columns: tuple[str, ...], guard: str) -> str:
@@ -208,7 +216,7 @@ def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
     if not isinstance(stage.window, Session) or request.watermark is None:
         return None
     alone = stage.window.gap if stage.window.max_length is None else min(stage.window.gap, stage.window.max_length)
-    return f"_judged = 0 AND {TIME} + {alone} <= {request.watermark}"
+    return f"_judged = 0 AND {TIME} + {alone} <= {_watermark(request)}"
 
 
 def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
@@ -216,7 +224,7 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
     for item in stage.aggregates:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
-            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=f"{request.batch_id}L", over=over)
+            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(f"{request.batch_id}L", TIME), over=over)
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
 

@@ -26,6 +26,7 @@ from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
+from windrow.spark.reading import place_in_time
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
 from windrow.windowing.clock import Clock
@@ -176,7 +177,7 @@ class BatchProgram:
         is_direct = read.name in self._direct
         reached: dict[int, int] = {}
         if frame is not None:
-            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name])
+            frame = self._accountant.judge_at_source(read, place_in_time(read, frame, run.batch.now), run.clocks[read.name])
             if len(self.job.readers_of(read.name)) > 1:
                 frame = frame.persist()
                 run.cached.append(frame)

@@ -1,4 +1,4 @@
-"""A source's raw frame becomes rows: decoded, with system columns, event time and fate. One SELECT, built once per run."""
+"""A source's raw frame becomes rows: decoded, with system columns, event time and fate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from windrow.model.fate import Fate
 from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.event_time import event_time_sql
-from windrow.spark.expressions import quote
+from windrow.spark.expressions import of_batch, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,30 +20,35 @@ CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
 
 
-def read_rows(read: Read, stream: SourceStream, arrival: str, *, needs_order: bool = True) -> DataFrame:
-    """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``.
+def read_rows(read: Read, stream: SourceStream, *, needs_order: bool = True) -> DataFrame:
+    """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``; what depends on the batch comes later.
 
-    ``arrival`` is SQL for the batch's arrival time; rows that carry their own keep it. Where nobody asks for the input order, no row
-    carries it: what a micro-batch hands over is computed for every row, asked for or not.
+    Where nobody asks for the input order, no row carries it: what a micro-batch hands over is computed for every row, asked for or not.
     """
     frame = stream.frame
-    if stream.format is not None:
-        frame = _decode_json(read, frame)
-    else:
-        frame = _decoded_already(read, frame)
-    stamped = [f"coalesce(`_timestamp`, {arrival}) AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
-    others = [quote(name) for name in frame.columns if name not in ("_timestamp", SEQ)]
-    frame = frame.selectExpr(*others, *stamped)
-    time, moved = _event_time(read, frame.columns)
-    frame = frame.selectExpr("*" if "_event_time" not in frame.columns else _all_but(frame, "_event_time"), f"{time} AS `_event_time`")
-    frame = frame.selectExpr(*(quote(c) for c in _kept_columns(read)), RAW_TEXT, f"CAST({_fate(read, moved)} AS TINYINT) AS {FATE}")
+    frame = _decode_json(read, frame) if stream.format is not None else _decoded_already(read, frame)
+    others = [quote(name) for name in frame.columns if name not in ("_event_time", SEQ)]
+    time = _stated_time(read, frame.columns)
+    frame = frame.selectExpr(*others, f"{time} AS `_event_time`", f"{SEQ if needs_order else '0L'} AS {SEQ}")
+    is_lost = f"WHEN `_event_time` IS NULL THEN {Fate.NO_EVENT_TIME.value} " if _must_state_time(read) else ""
+    fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {is_lost}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
+    frame = frame.selectExpr(*(quote(c) for c in _kept_columns(read)), RAW_TEXT, fate)
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
     text = f"CASE WHEN {FATE} <> 0 THEN {RAW_TEXT} END AS {RAW_TEXT}"
     return frame.selectExpr(*(quote(c) for c in frame.columns if c != RAW_TEXT), text)
 
 
-def _all_but(frame: DataFrame, name: str) -> str:
-    return f"* EXCEPT ({quote(name)})" if name in frame.columns else "*"
+def place_in_time(read: Read, frame: DataFrame, now: int) -> DataFrame:
+    """A batch's rows once it is known when they arrived: each has its arrival and event time, and the far future is set aside."""
+    arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(f'{now}L', SEQ)}))"
+    time = "`_event_time`" if _must_state_time(read) else f"coalesce(`_event_time`, {arrival})"
+    future = f"{time} > {arrival} + INTERVAL '{read.time.max_future // 1_000_000}.{read.time.max_future % 1_000_000:06d}' SECOND"
+    fate = (
+        f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} WHEN {future} THEN {Fate.FUTURE.value} ELSE {Fate.OK.value} END AS TINYINT)"
+    )
+    return frame.selectExpr(
+        f"* EXCEPT (`_timestamp`, `_event_time`, {FATE})", f"{arrival} AS `_timestamp`", f"{time} AS `_event_time`", f"{fate} AS {FATE}"
+    )
 
 
 def _kept_columns(read: Read) -> list[str]:
@@ -94,27 +99,19 @@ def _decode_fate(read: Read, broken: str, noted: str, required: list[str]) -> st
     return f"CASE {' '.join(branches)} ELSE {Fate.OK.value} END"
 
 
-def _event_time(read: Read, columns: list[str]) -> tuple[str, bool]:
-    """SQL for the event time, and whether it may lie in the future or be missing (arrival time can do neither)."""
+def _must_state_time(read: Read) -> bool:
+    """Whether a row without an event time of its own is set aside; else its arrival time is taken."""
+    return read.time.column is not None and read.time.on_missing != "arrival"
+
+
+def _stated_time(read: Read, columns: list[str]) -> str:
+    """SQL for the event time that a row states itself."""
     if read.time.column is not None:
         column = next(c for c in read.columns if c.name.lower() == read.time.column.lower())
-        stated = event_time_sql(quote(column.name), column.type, read.time.format)
-        if read.time.on_missing == "arrival":
-            stated = f"coalesce({stated}, `_timestamp`)"
-        return stated, True
+        return event_time_sql(quote(column.name), column.type, read.time.format)
     if CASE_TIME in columns:
-        return f"coalesce(timestamp_millis({CASE_TIME}), `_event_time`, `_timestamp`)", True
-    return "`_timestamp`", False
-
-
-def _fate(read: Read, may_be_off: bool) -> str:
-    if not may_be_off:
-        return FATE
-    future = f"`_event_time` > `_timestamp` + INTERVAL '{read.time.max_future // 1_000_000}.{read.time.max_future % 1_000_000:06d}' SECOND"
-    return (
-        f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} WHEN `_event_time` IS NULL THEN {Fate.NO_EVENT_TIME.value} "
-        f"WHEN {future} THEN {Fate.FUTURE.value} ELSE {Fate.OK.value} END"
-    )
+        return f"coalesce(timestamp_millis({CASE_TIME}), `_event_time`)"
+    return "CAST(NULL AS TIMESTAMP)"
 
 
 def policies(read: Read) -> dict[Fate, str]:

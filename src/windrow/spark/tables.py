@@ -18,7 +18,7 @@ from windrow.observe.ledger import Account
 from windrow.plan.stages import Enrich, Job, LoadTable, Read
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import quote
-from windrow.spark.reading import FATE, RAW_TEXT, policies, read_rows, spark_type
+from windrow.spark.reading import FATE, RAW_TEXT, place_in_time, policies, read_rows, spark_type
 from windrow.sql.durations import show_duration
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ReferenceTables:
         pause, waited = _FIRST_PAUSE, 0.0
         while True:
             try:
-                self.take(table.name, read_rows(table.read, open_table(table.read), "current_timestamp()"))
+                self.take(table.name, read_rows(table.read, open_table(table.read)))
             except JobError:
                 raise
             except Exception as error:
@@ -72,7 +72,7 @@ class ReferenceTables:
     def take(self, name: str, frame: DataFrame) -> None:
         """More rows of a table, as ``read_rows`` gives them: each replaces the row with its key."""
         table = self._tables[name]
-        rows = frame.toArrow()
+        rows = place_in_time(table.read, frame, time.time_ns() // 1000).toArrow()
         good = rows.filter(pc.equal(rows[FATE], Fate.OK.value))
         self._set_aside(table.read, rows, good.num_rows)
         good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])

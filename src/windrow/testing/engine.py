@@ -87,7 +87,7 @@ class DirectEngine:
         if not own:
             return None
         table = rows_to_table([row for row, _ in own], own[0][1])
-        return read_rows(read, table_stream(self._spark, table, len(self._partitions)), f"timestamp_micros({self._now}L)")
+        return read_rows(read, table_stream(self._spark, table, len(self._partitions)))
 
     def _gather(self, result: BatchResult) -> None:
         for name, flow in result.outputs.items():

@@ -141,7 +141,7 @@ class _CaseJob(RunningJob):
 
     def take_table(self, table: LoadTable, rows: pa.Table) -> None:
         if table in self.job.tables:
-            self._program.tables.take(table.name, read_rows(table.read, table_stream(self._spark, rows, 1), "current_timestamp()"))
+            self._program.tables.take(table.name, read_rows(table.read, table_stream(self._spark, rows, 1)))
 
     def drain(self) -> None:
         assert self._query is not None
