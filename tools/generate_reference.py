@@ -272,7 +272,10 @@ def system_columns() -> str:
 
 
 def run_settings() -> str:
-    return table(("key", "default", "meaning"), ((code(key), code(default), meaning) for key, (default, meaning) in RUN_SETTINGS.items()))
+    return table(
+        ("key", "default", "meaning"),
+        ((code(key), code(setting.default) if setting.default else "none", setting.meaning) for key, setting in RUN_SETTINGS.items()),
+    )
 
 
 def row_codes() -> str:

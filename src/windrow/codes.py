@@ -26,6 +26,8 @@ OTHER_CODES: dict[str, str] = {
     "WR803": "the state was written by a version of Windrow that this one cannot read",
     "WR804": "the state belongs to other statements: the file has changed since",
     "WR805": "the job is running already",
+    "WR806": "state on the executors needs a folder that all of them can write",
+    "WR807": "the state has grown beyond its limit",
     "WR811": "the state of a batch is missing",
     "WR812": "the state file of a batch is damaged",
     "WR813": "Spark's log of a batch is damaged",

@@ -46,6 +46,19 @@ def test_restart_after_every_batch_changes_nothing(spark: SparkSession, case: Ca
     assert verdict.passed, verdict.message
 
 
+@pytest.mark.parametrize("case", SAMPLE[1::2], ids=_name)
+def test_state_on_the_executors_gives_the_same(spark: SparkSession, case: Case) -> None:
+    verdict = CaseRunner(spark, home="distributed", restart_every_batch=case.batches == "per_row").run(case)
+    assert verdict.passed, verdict.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", RUNNING, ids=_name)
+def test_every_case_with_state_on_the_executors(spark: SparkSession, case: Case) -> None:
+    verdict = CaseRunner(spark, home="distributed").run(case)
+    assert verdict.passed, verdict.message
+
+
 @pytest.mark.parametrize("case", SAMPLE[::2], ids=_name)
 def test_structured_streaming_gives_the_same(spark: SparkSession, case: Case) -> None:
     verdict = CaseRunner(spark, streaming=True).run(case)

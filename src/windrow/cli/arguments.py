@@ -26,6 +26,11 @@ class Cut(StrEnum):
     marked = "marked"
 
 
+class StateHome(StrEnum):
+    resident = "resident"
+    distributed = "distributed"
+
+
 def _option(name: str, text: str, metavar: str | None = None) -> typer.models.OptionInfo:
     """An option without a default worth showing."""
     made: typer.models.OptionInfo = typer.Option(name, help=text, metavar=metavar, show_default=False)
@@ -46,3 +51,4 @@ Interval = Annotated[str | None, _option("--trigger-interval", "Least time betwe
 Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
 Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
 Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]
+HomeOption = Annotated[StateHome, typer.Option("--home", help="Where state lives: in the driver, or on the executors.")]

@@ -14,11 +14,11 @@ from windrow.cli import codes
 from windrow.cli.live import Drawn, Hidden, Plain, View
 from windrow.cli.report import Finish, print_report
 from windrow.cli.screen import say, screen
-from windrow.cli.set_options import SPARK
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs import Jobs, RunOptions, start
+from windrow.jobs.options import SPARK
 from windrow.spark.folders import open_folder
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
@@ -13,7 +13,7 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.app import FAILED, describe_unexpected
-from windrow.cli.arguments import Batches, CaseFiles, Junit, Master, Only
+from windrow.cli.arguments import Batches, CaseFiles, HomeOption, Junit, Master, Only, StateHome
 
 if TYPE_CHECKING:
     from windrow.testing import Case, Verdict
@@ -25,12 +25,14 @@ def run_cases(
     streaming: Annotated[bool, typer.Option("--streaming", help="Run through Structured Streaming with a checkpoint; slower.")] = False,
     only: Only = None,
     batches: Batches = None,
+    home: HomeOption = StateHome.resident,
     restarts: Annotated[bool, typer.Option("--restarts", help="Stop and resume after every batch.")] = False,
     master: Master = None,
 ) -> None:
     """Run case files: a query, its input rows, and what must come out. The last line is "N passed, N failed"."""
     cases = _load(files, only)
-    bench = Bench(streaming, restarts, None if batches is None else batches.value, master)
+    ways = {"streaming": streaming, "restart_every_batch": restarts, "batches": batches and batches.value, "home": home.value}
+    bench = Bench(ways, master)
     verdicts: list[Verdict] = []
     try:
         with _progress(len(cases)) as progress:
@@ -81,8 +83,8 @@ class _NoSession:
 class Bench:
     """Runs cases, starting Spark when the first one needs it."""
 
-    def __init__(self, streaming: bool, restarts: bool, batches: str | None, master: str | None) -> None:
-        self._ways: dict[str, Any] = {"streaming": streaming, "restart_every_batch": restarts, "batches": batches}
+    def __init__(self, ways: Mapping[str, Any], master: str | None) -> None:
+        self._ways = ways
         self._master = master
         self._session: Any = _NoSession()
 

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
+from windrow.errors import UsageError
+
+SPARK = "spark."
 Mode = Literal["continuous", "once", "until_end"]
 
-# Settings of our own that --set takes beside Spark's; each with its default and meaning.
-RUN_SETTINGS: dict[str, tuple[str, str]] = {
-    "state.snapshot.every": ("20", "a full snapshot of the state every so many batches; between them, only changes are written"),
-    "state.retain.batches": ("100", "how many batches back the state can be read"),
+
+@dataclass(frozen=True)
+class RunSetting:
+    """A setting of our own that --set takes beside Spark's. Without choices it is a whole number above 0; an empty default is no limit."""
+
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+    def accepts(self, value: str) -> bool:
+        return value in self.choices if self.choices else value.isdecimal() and int(value) > 0
+
+
+RUN_SETTINGS: dict[str, RunSetting] = {
+    "state.snapshot.every": RunSetting("20", "a full snapshot of the state every so many batches; between them, only changes are written"),
+    "state.retain.batches": RunSetting("100", "how many batches back the state can be read, and a job can be taken (`windrow state`)"),
+    "state.home": RunSetting(
+        "auto",
+        "where the state of windows and groups lives: in the driver, on the executors, or in the driver until it has grown too large",
+        ("auto", "resident", "distributed"),
+    ),
+    "state.resident.max_bytes": RunSetting("1073741824", "with `auto`, a statement's state beyond this moves to the executors"),
+    "state.buckets": RunSetting("8", "in how many shares the executors hold the state of a statement; fixed once it is there"),
+    "state.max_bytes": RunSetting("", "a job whose state grows beyond this stops, with the batch that did it left for the next run"),
+    "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds"),
 }
+
+
+def check_setting(key: str, value: str) -> None:
+    """Refuse a setting that nothing reads, or a value that means nothing."""
+    if key.startswith(SPARK):
+        return
+    if key not in RUN_SETTINGS:
+        close = get_close_matches(key, RUN_SETTINGS, 1, 0.5)
+        known = f"there are {', '.join(RUN_SETTINGS)} and every spark.* setting"
+        raise UsageError("WR616", f'unknown setting "{key}"', f'did you mean "{close[0]}"? {known}' if close else known)
+    setting = RUN_SETTINGS[key]
+    if not setting.accepts(value):
+        wanted = f"one of {', '.join(setting.choices)}" if setting.choices else "a whole number above 0"
+        example = setting.default or "1000000"
+        raise UsageError("WR615", f'"{key}" = "{value}" is not {wanted}: {setting.meaning}', f"--set {key}={example}")
 
 
 @dataclass(frozen=True)
@@ -26,8 +66,17 @@ class RunOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     trigger_interval_ms: int = 0
 
+    def __post_init__(self) -> None:
+        for key, value in self.settings.items():
+            check_setting(key, value)
+
     def setting(self, key: str) -> str:
-        return self.settings.get(key, RUN_SETTINGS[key][0])
+        return self.settings.get(key, RUN_SETTINGS[key].default)
+
+    def limit(self, key: str) -> int | None:
+        """A number that may be left out."""
+        text = self.setting(key)
+        return int(text) if text else None
 
     @property
     def spark_settings(self) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.model.fate import Fate
@@ -19,6 +21,8 @@ class Progress:
     def __init__(self, job: str) -> None:
         self._status = JobStatus(job, STARTING)
         self._lock = threading.Lock()
+        self._held: Callable[[], int] = lambda: 0
+        self._open: int | None = None
         self.state = STARTING
         self.error: str | None = None
 
@@ -35,8 +39,7 @@ class Progress:
             rows_per_second=rows / seconds if seconds else 0.0,
             watermark=watermark,
             lag_seconds=None if watermark is None else max(0.0, (now - watermark) / 1e6),
-            open_windows=sum(program.state.open_windows(program.steps).values()),
-            state_bytes=program.state.bytes_held,
+            state_bytes=program.state.bytes_held + sum(one.bytes_held for one in program.homes.distributed.values()),
             late=_late(ledger),
             dead_letters=sum(ledger.dead_letters.values()),
             emitted=sum(account.emitted for account in ledger.statements.values()),
@@ -45,10 +48,16 @@ class Progress:
         )
         with self._lock:
             self._status = status
+            self._held = program.open_windows
+            self._open = None
 
     def status(self) -> JobStatus:
         with self._lock:
             current = self._status
+            # Counted when somebody looks, once a batch at most: at a million groups the count costs more than many a batch.
+            if self._open is None:
+                self._open = self._held()
+            current = replace(current, open_windows=self._open)
         fields = {name: getattr(current, name) for name in current.__dataclass_fields__}
         return JobStatus(**{**fields, "state": self.state, "error": self.error})
 

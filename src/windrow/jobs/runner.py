@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +24,8 @@ from windrow.jobs.progress import Progress
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
 from windrow.plan.stages import Job, Read
 from windrow.spark.dead_letters import to_table
-from windrow.spark.folders import Folder, open_folder
+from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
+from windrow.spark.homes import HomeRules
 from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchInput, BatchProgram, BatchResult
@@ -129,7 +129,7 @@ class RunningJob:
     def start(self) -> None:
         streams = {read.name: self._open_source(read) for read in self.job.reads}
         partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
-        self._program = BatchProgram(self._spark, self.job, partitions)
+        self._program = BatchProgram(self._spark, self.job, partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
         self._program.tables.load(self._open_table, is_new=committed < 0)
         self._store.forget_after(committed)
@@ -158,6 +158,26 @@ class RunningJob:
         except Exception as error:
             raise self._explain(error) from error
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
+
+    def _home_rules(self) -> HomeRules:
+        """Executors write their share of the state themselves, so the folder must be one that all of them see."""
+        home, setting = self._options.setting("state.home"), self._options.setting
+        if home == "distributed" and not isinstance(self.folder, LocalFolder):
+            raise UsageError(
+                "WR806",
+                f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
+                "choose a shared folder with --state, or --set state.home=resident",
+            )
+        return HomeRules(
+            f"{self.folder.path}/buckets" if isinstance(self.folder, LocalFolder) else None,
+            home,
+            int(setting("state.resident.max_bytes")),
+            int(setting("state.buckets")),
+            int(setting("state.snapshot.every")),
+            int(setting("state.retain.batches")),
+            self._options.limit("state.max_bytes"),
+            self._options.limit("state.max_groups"),
+        )
 
     def _open_source(self, read: Read) -> SourceStream:
         request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
@@ -294,12 +314,6 @@ class RunningJob:
             time.sleep(0.05)
         self._query.stop()
         self._finished.wait(60)
-
-
-def folder_name(job: str) -> str:
-    """A job's name as a folder: readable, and never two jobs in one."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", job)[:60]
-    return plain if plain == job else f"{plain}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
 
 
 def _claim(folder: Folder, job: Job) -> None:

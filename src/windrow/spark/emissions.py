@@ -129,7 +129,7 @@ def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
 
 def emissions_table(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     """The step's table with the types Spark gave its parts, times as timestamps, and the order as a column."""
-    table = emissions.with_row_index(SEQ).with_columns(pl.col(SEQ).cast(pl.Int64)).to_arrow()
+    table = emissions.drop(SEQ, strict=False).with_row_index(SEQ).with_columns(pl.col(SEQ).cast(pl.Int64)).to_arrow()
     columns, names = [], []
     for name in table.column_names:
         column = table[name]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -132,6 +134,12 @@ class HadoopFolder:
 
     def _at(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._root, name)
+
+
+def folder_name(job: str) -> str:
+    """A job's name as a folder: readable, and never two jobs in one."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", job)[:60]
+    return plain if plain == job else f"{plain}-{hashlib.sha256(job.encode()).hexdigest()[:8]}"
 
 
 def _first_line(error: Exception) -> str:

@@ -17,6 +17,11 @@ from windrow.windowing.step import Tables, Tick, WindowStep
 KNOWN = "known"
 
 
+def buckets_name(stage: str) -> str:
+    """The counter that says in how many shares the executors hold a stage's state; missing where the driver holds it."""
+    return f"{stage}@buckets"
+
+
 def having_name(stage: str) -> str:
     """Where the state of a stage's HAVING stands, beside that of its step."""
     return f"{stage}@having"
@@ -85,6 +90,8 @@ class JobState:
         self.clocks = dict(change.clocks)
         self.counters = dict(change.counters)
         self.ledger = change.ledger
+        # What the executors hold by now is not held here.
+        self.tables = {name: tables for name, tables in self.tables.items() if buckets_name(name) not in self.counters}
 
     @property
     def bytes_held(self) -> int:

@@ -22,10 +22,11 @@ from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
+from windrow.spark.home import Home
+from windrow.spark.homes import HomeRules, Homes
 from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
-from windrow.spark.querying import query
 from windrow.spark.reading import place_in_time
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
@@ -33,7 +34,6 @@ from windrow.windowing.clock import Clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
 from windrow.windowing.kept import KEPT
-from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.step import Tables, Tick, WindowStep
 
 if TYPE_CHECKING:
@@ -69,10 +69,11 @@ class BatchProgram:
     """Built once per run from a job's stages; holds the state that its batches hand on."""
 
     def __init__(
-        self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], state: JobState | None = None
+        self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], rules: HomeRules | None = None
     ) -> None:
         self.job = job
-        self.state = state or JobState()
+        self.state = JobState()
+        self.homes = Homes(spark, rules or HomeRules())
         self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
         self._spark = spark
         self._partitions = partitions
@@ -132,6 +133,8 @@ class BatchProgram:
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
+        self.homes.settle(self.steps, self.state, run.tables, run.counters)
+        self.homes.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())
         ledger.add(result.ledger)
         result.change = Change(batch.batch_id, run.steps, run.clocks, run.counters, ledger)
@@ -146,6 +149,11 @@ class BatchProgram:
         self.state.settle(result.change)
         for frame in self._cached:
             frame.unpersist()
+
+    def open_windows(self) -> int:
+        """Groups and windows that are held. Of a stage that the executors hold, the rows of its state: to count them would be a job."""
+        here = self.state.open_windows({name: step for name, step in self.steps.items() if name not in self.homes.distributed})
+        return sum(here.values()) + sum(one.rows_held for one in self.homes.distributed.values())
 
     def watermark_of(self, stage: Aggregate, clocks: Mapping[str, Clock]) -> int | None:
         """The least over the stage's sources, each with the delay the stage or the source states."""
@@ -302,28 +310,28 @@ class BatchProgram:
     def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: _Run) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         frame = source.as_frame(self._spark)
-        root = self._root_of(stage)
+        root, batch_id = self._root_of(stage), run.batch.batch_id
         rides = direct is not None or _has_own_clock(stage)
         request = FeedRequest(
             view="",
             columns=tuple(frame.columns),
-            batch_id=run.batch.batch_id,
+            batch_id=batch_id,
             watermark=watermark,
             partitions=(self._partitions.get(root.name) or (0,)) if rides else (),
             is_direct=direct is not None,
             own_time=None if stage.time is None else own_time_sql(stage.time, frame),
             max_future=root.time.max_future,
         )
-        fed = query(frame, lambda view: feed_sql(stage, replace(request, view=view)), is_strict=stage.is_strict)
+        home = self._home_of(stage, run)
+        gathered = home.gather(frame, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
+        fed = gathered.books
         if direct is not None:
             self._advance(direct, _greatest(fed, request.partitions), run)
-            self._accountant.book_source(direct, fed, run.batch.batch_id, run.result)
+            self._accountant.book_source(direct, fed, batch_id, run.result)
         elif rides:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
-        kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
-        kept = kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
-        return kept if kept.num_rows else None
+        return gathered.rows
 
     def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: _Run) -> None:
         account = run.result.ledger.statement(stage.name)
@@ -358,28 +366,21 @@ class BatchProgram:
         run.result.dead_letters.extend(letters)
 
     def _step(self, stage: Aggregate, rows: pa.Table | None, tick: Tick, run: _Run) -> None:
-        carried = None
-        if rows is not None:
-            if LATE_ID in rows.column_names:
-                ids = pa.array([None if t is None else i for i, t in enumerate(rows[LATE_ID].to_pylist())], pa.int64())
-                rows = rows.set_column(rows.column_names.index(LATE_ID), LATE_ID, ids)
-            carried = rows.select([ROW, ROWS_COUNT])
-            rows = rows.drop_columns([ROW, ROWS_COUNT])
-        frame = self.state.take_schema(stage.name, rows)
-        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), frame, tick)
-        run.tables[stage.name] = outcome.state
-        run.steps[stage.name] = StepInput(tick, rows)
+        taken = self._home_of(stage, run).step(rows, tick, run.batch.batch_id)
+        run.steps[stage.name] = taken.given
+        if taken.tables is not None:
+            run.tables[stage.name] = taken.tables
         account = run.result.ledger.statement(stage.name)
-        if outcome.rejected and carried is not None:
-            refused = carried.take(pa.array(outcome.rejected, pa.int64()))
-            account.passed -= pc.sum(refused[ROWS_COUNT]).as_py()
+        if taken.refused is not None:
+            count = pc.sum(taken.refused[ROWS_COUNT]).as_py()
+            account.passed -= count
             if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):
-                self._late(stage, refused, run)
+                self._late(stage, taken.refused, run)
             else:
-                account.dropped[Fate.LATE.code] += pc.sum(refused[ROWS_COUNT]).as_py()
-        if outcome.emissions is None or not outcome.emissions.height:
+                account.dropped[Fate.LATE.code] += count
+        if taken.emissions is None or not taken.emissions.height:
             return
-        emissions = emissions_table(outcome.emissions, self.state.schemas[stage.name])
+        emissions = emissions_table(taken.emissions, self.state.schemas[stage.name])
         if stage.having is not None and speaks_again(stage):
             emissions = self._apply_having(stage, emissions, tick, run)
         if not emissions.num_rows:
@@ -392,6 +393,9 @@ class BatchProgram:
         account.emitted += flow.table.num_rows
         if flow.table.num_rows:
             run.flows[stage.name] = flow
+
+    def _home_of(self, stage: Aggregate, run: _Run) -> Home:
+        return self.homes.of(stage, self.steps[stage.name], self.state, run.counters, run.batch.batch_id)
 
     def _apply_having(self, stage: Aggregate, table: pa.Table, tick: Tick, run: _Run) -> pa.Table:
         """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""

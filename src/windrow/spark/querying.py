@@ -31,16 +31,18 @@ def strictness(session: SparkSession, is_strict: bool) -> Iterator[None]:
         session.conf.set(ANSI, "false")
 
 
-def query(frame: DataFrame, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
-    """Run ``sql(name)`` where ``name`` is a view of the frame. One text is analysed faster than a chain of calls.
-
-    The view lives in the frame's own session: a micro-batch has one of its own.
-    """
-    session = frame.sparkSession
+@contextmanager
+def view_of(frame: DataFrame) -> Iterator[str]:
+    """A name for the frame in SQL. The view lives in the frame's own session: a micro-batch has one of its own."""
     name = f"windrow_{next(_views)}"
     frame.createOrReplaceTempView(name)
     try:
-        with strictness(session, is_strict):
-            return session.sql(sql(name)).toArrow()
+        yield name
     finally:
-        session.catalog.dropTempView(name)
+        frame.sparkSession.catalog.dropTempView(name)
+
+
+def query(frame: DataFrame, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
+    """Run ``sql(name)`` where ``name`` is a view of the frame. One text is analysed faster than a chain of calls."""
+    with view_of(frame) as name, strictness(frame.sparkSession, is_strict):
+        return frame.sparkSession.sql(sql(name)).toArrow()

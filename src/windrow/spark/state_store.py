@@ -33,10 +33,13 @@ class Version:
 
 
 class StateStore:
-    def __init__(self, folder: Folder, snapshot_every: int = 20, retain: int = 100) -> None:
+    """``stagger`` moves the batches at which snapshots are made, so that many stores do not all make theirs at once."""
+
+    def __init__(self, folder: Folder, snapshot_every: int = 20, retain: int = 100, stagger: int = 0) -> None:
         self._folder = folder
         self._snapshot_every = snapshot_every
         self._retain = retain
+        self._stagger = stagger
 
     def versions(self) -> list[Version]:
         found = (_NAME.match(name) for name in self._folder.names())
@@ -57,7 +60,7 @@ class StateStore:
 
     def settle(self, state: JobState) -> None:
         """After a committed batch: a snapshot now and then, and let go of what is older than the versions kept."""
-        if (state.batch_id + 1) % self._snapshot_every:
+        if (state.batch_id + 1 + self._stagger) % self._snapshot_every:
             return
         self.snapshot(state)
         oldest = state.batch_id - self._retain
@@ -79,14 +82,12 @@ class StateStore:
         header = {"batch_id": state.batch_id, "index": index, "schemas": schemas, **_small_json(state.clocks, state.counters, state.ledger)}
         self._folder.write(_file_name(state.batch_id, "snapshot"), encode(header, tables))
 
-    def load(self, up_to: int, steps: Mapping[str, WindowStep]) -> JobState:
-        """The state after batch ``up_to`` (-1: the beginning)."""
-        state, versions = JobState(), self.versions()
-        for batch_id in sorted((v.batch_id for v in versions if v.kind == "snapshot" and v.batch_id <= up_to), reverse=True):
-            found = self._read_snapshot(batch_id)
-            if found is not None:
-                state = found
-                break
+    def load(self, up_to: int, steps: Mapping[str, WindowStep], since: JobState | None = None) -> JobState:
+        """The state after batch ``up_to`` (-1: the beginning), brought up from an earlier one if that is at hand."""
+        if since is not None and since.batch_id == up_to:
+            return since
+        versions = self.versions()
+        state = since or self._newest_snapshot([v.batch_id for v in versions if v.kind == "snapshot" and v.batch_id <= up_to])
         changes = {v.batch_id for v in versions if v.kind == "change"}
         for batch_id in range(state.batch_id + 1, up_to + 1):
             if batch_id not in changes:
@@ -97,6 +98,13 @@ class StateStore:
                 )
             state.replay(self._read_change(batch_id), steps)
         return state
+
+    def _newest_snapshot(self, batch_ids: list[int]) -> JobState:
+        for batch_id in sorted(batch_ids, reverse=True):
+            found = self._read_snapshot(batch_id)
+            if found is not None:
+                return found
+        return JobState()
 
     def forget_after(self, batch_id: int) -> None:
         """Remove versions beyond the last committed batch, whose batch will run again; the end of the input stays."""

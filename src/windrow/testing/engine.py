@@ -18,6 +18,7 @@ from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Job, Read
 from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
+from windrow.spark.homes import HomeRules
 from windrow.spark.program import BatchInput, BatchProgram, BatchResult
 from windrow.spark.reading import read_rows
 from windrow.spark.state_store import StateStore
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Rows = Sequence[tuple[str, Mapping[str, Any]]]
+
+# Cases are short: both are small enough that some case goes beyond one of each.
+SNAPSHOT_EVERY = 3
+FEW_BUCKETS = 2
 
 
 @dataclass
@@ -54,14 +59,14 @@ class Engine(Protocol):
 class DirectEngine:
     """Calls each job's program with one frame a source and batch: no query, no offset log."""
 
-    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path) -> None:
+    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str) -> None:
         self._spark = spark
         self._partitions = partitions
         self._now = time.time_ns() // 1000
         self._seq = 0
         self._batch = -1
         self._outcome = Outcome()
-        self._runs = [_JobRun(spark, job, partitions, folder / str(i)) for i, job in enumerate(compiled.plan.jobs)]
+        self._runs = [_JobRun(spark, job, partitions, folder / str(i), home) for i, job in enumerate(compiled.plan.jobs)]
 
     def feed(self, rows: Rows) -> None:
         self._now = arrival_after(rows, self._now)
@@ -120,14 +125,15 @@ class DirectEngine:
 class _JobRun:
     """One job's program with its durable state."""
 
-    def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path) -> None:
+    def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path, home: str) -> None:
         self.job = job
         self._spark = spark
         self._partitions = {read.name: partitions for read in job.reads}
         self._store: StateStore | None = None
         self._folder = folder
         self._changes: list[BatchResult] = []
-        self.program = BatchProgram(spark, job, self._partitions)
+        self._rules = HomeRules(str(folder / "buckets"), home, buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
+        self.program = BatchProgram(spark, job, self._partitions, self._rules)
 
     def commit(self, result: BatchResult) -> None:
         self._changes.append(result)
@@ -135,14 +141,14 @@ class _JobRun:
 
     def restart(self, batch_id: int) -> None:
         """Write what a job would have written by now, forget everything, and come back from the files."""
-        store = self._store or StateStore(LocalFolder(self._folder), snapshot_every=3)
+        store = self._store or StateStore(LocalFolder(self._folder), SNAPSHOT_EVERY)
         self._store = store
         for result in self._changes:
             assert result.change is not None
             store.save(result.change)
         self._changes.clear()
         store.settle(self.program.state)
-        fresh = BatchProgram(self._spark, self.job, self._partitions)
+        fresh = BatchProgram(self._spark, self.job, self._partitions, self._rules)
         fresh.state = store.load(batch_id, fresh.steps)
         fresh.tables = self.program.tables
         self.program = fresh

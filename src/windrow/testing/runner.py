@@ -45,16 +45,23 @@ class Verdict:
 class CaseRunner:
     """``streaming`` goes through Structured Streaming with a real checkpoint; ``restart_every_batch`` stops and resumes at each boundary.
 
-    ``batches`` overrides how a case's rows are cut.
+    ``batches`` overrides how a case's rows are cut, ``home`` says where state lives: in the driver, or "distributed" on the executors.
     """
 
     def __init__(
-        self, spark: SparkSession, *, streaming: bool = False, restart_every_batch: bool = False, batches: str | None = None
+        self,
+        spark: SparkSession,
+        *,
+        streaming: bool = False,
+        restart_every_batch: bool = False,
+        batches: str | None = None,
+        home: str = "resident",
     ) -> None:
         self._spark = spark
         self._streaming = streaming
         self._restarts = restart_every_batch
         self._batches = batches
+        self._home = home
 
     def run(self, case: Case) -> Verdict:
         started = time.monotonic()
@@ -87,7 +94,7 @@ class CaseRunner:
             actions = [step for action in actions for step in ((action, Restart()) if isinstance(action, Feed) else (action,))]
         with tempfile.TemporaryDirectory(prefix="windrow-case-") as folder:
             engine: Engine = (StreamingEngine if self._streaming else DirectEngine)(
-                self._spark, compiled, _partitions(case, streams), Path(folder)
+                self._spark, compiled, _partitions(case, streams), Path(folder), self._home
             )
             try:
                 for action in actions:

@@ -18,14 +18,14 @@ from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job, LoadTable
 from windrow.spark.program import BatchInput, BatchResult
 from windrow.spark.reading import read_rows
-from windrow.testing.engine import Outcome, Rows, arrival_after, table_of, typed_row
+from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, table_of, typed_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 class StreamingEngine:
-    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path) -> None:
+    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str) -> None:
         self._spark = spark
         self._plan = compiled.plan
         self._folder = folder
@@ -33,6 +33,7 @@ class StreamingEngine:
         self._outcome = Outcome()
         self._seq = 0
         self._files = 0
+        self._home = home
         self.now = time.time_ns() // 1000
         self._jobs: list[_CaseJob] = []
         for job in self._plan.jobs:
@@ -42,7 +43,8 @@ class StreamingEngine:
         self._start()
 
     def _start(self) -> None:
-        options = RunOptions(state=self._folder / "state", settings={"state.snapshot.every": "3"})
+        settings = {"state.snapshot.every": str(SNAPSHOT_EVERY), "state.home": self._home, "state.buckets": str(FEW_BUCKETS)}
+        options = RunOptions(state=self._folder / "state", settings=settings)
         self._jobs = [_CaseJob(self._spark, job, options, self) for job in self._plan.jobs]
         for job in self._jobs:
             job.start()

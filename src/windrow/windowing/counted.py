@@ -49,7 +49,7 @@ class CountStep:
         windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner")
         full = windows.filter(pl.col(COUNT) == self.count).sort(SEQ)
         left = windows.filter(pl.col(COUNT) < self.count).drop(_NUMBER, SEQ)
-        said = self._shape(full.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL) if full.height else None
+        said = self._shape(full.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL).with_columns(full[SEQ]) if full.height else None
         return shelf.put(left.with_columns(pl.lit(0, pl.Int32).alias(REVISION))), said
 
     def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
@@ -80,7 +80,7 @@ class CountStep:
             spoken.append(said)
         every = stack(spoken)
         assert every is not None
-        return shelf, every.sort(SEQ).drop(SEQ)
+        return shelf, every.sort(SEQ)
 
     def _take_block(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame]:
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())

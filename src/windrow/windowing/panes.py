@@ -134,8 +134,9 @@ class PaneStep:
         return self._shape(numbered)
 
     def _shape(self, spoken: pl.DataFrame) -> pl.DataFrame:
+        place = (SEQ,) if SEQ in spoken.columns else ()
         return spoken.select(
-            *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION
+            *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION, *place
         )
 
     def _absorbed(self, running: pl.DataFrame, tick: Tick) -> pl.DataFrame:

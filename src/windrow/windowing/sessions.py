@@ -94,7 +94,7 @@ class SessionStep:
             spoken.append(said)
             rejected.extend(late)
         every = stack(spoken)
-        return shelf, None if every is None else every.sort(SEQ).drop(SEQ), tuple(rejected)
+        return shelf, None if every is None else every.sort(SEQ), tuple(rejected)
 
     def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, list[int]]:
         """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""

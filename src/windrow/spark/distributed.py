@@ -1,0 +1,144 @@
+"""State that the executors hold, in buckets by group: the driver sends each batch there and gets the emissions back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+
+from windrow.errors import JobError
+from windrow.plan.stages import Aggregate
+from windrow.spark.buckets import BUCKET, BucketWork, books_of
+from windrow.spark.feeds import ROW, ROWS_COUNT
+from windrow.spark.home import Gathered, Taken, kept_rows
+from windrow.spark.job_state import JobState, StepInput
+from windrow.spark.querying import strictness, view_of
+from windrow.spark.state_file import decode
+from windrow.windowing.order import in_order
+from windrow.windowing.step import Tables, Tick, stack
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass
+class Distributed:
+    """The state of one stage in ``buckets`` shares. ``bytes_held`` and ``rows_held`` are as of the last batch."""
+
+    spark: SparkSession
+    stage: Aggregate
+    buckets: int
+    folder: str
+    state: JobState
+    snapshot_every: int
+    retain: int
+    life: str = field(default_factory=lambda: uuid.uuid4().hex)
+    bytes_held: int = 0
+    rows_held: int = 0
+
+    @property
+    def _work(self) -> BucketWork:
+        return BucketWork(self.stage, self.folder, self.life, self.snapshot_every, self.retain)
+
+    def gather(self, frame: DataFrame, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered:
+        work = self._work
+
+        def receive(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return work.receive(batch_id, names, batches)
+
+        with view_of(frame) as view, strictness(frame.sparkSession, is_strict):
+            fed = frame.sparkSession.sql(sql(view))
+            placed = fed.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
+            names = placed.columns
+            found = _map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()
+            parts = books_of(found["payload"])
+            books = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
+        self.state.schemas[self.stage.name] = kept_rows(books).drop_columns([ROW, ROWS_COUNT]).schema
+        return Gathered(books)
+
+    def _bucket_sql(self) -> str:
+        keys = ", ".join(name for name, _ in self.stage.keys)
+        return f"pmod(hash({keys}), {self.buckets})" if keys else "0"
+
+    def step(self, rows: pa.Table | None, tick: Tick, batch_id: int, /) -> Taken:
+        assert rows is None, "the rows are with their buckets"
+        work = self._work
+        answers = self._on_each(lambda bucket: work.advance(bucket, batch_id, tick))
+        self.bytes_held = sum(header["bytes"] for header, _ in answers)
+        self.rows_held = sum(header["rows"] for header, _ in answers)
+        emissions = stack([_frame(tables["emissions"]) for _, tables in answers if "emissions" in tables])
+        refused = [tables["refused"] for _, tables in answers if "refused" in tables]
+        keys = tuple(name for name, _ in self.stage.keys)
+        return Taken(
+            StepInput(tick, None),
+            None if emissions is None else in_order(emissions, keys),
+            pa.concat_tables(refused) if refused else None,
+        )
+
+    def open_windows(self) -> pl.DataFrame | None:
+        work, batch_id = self._work, self.state.batch_id
+        answers = self._on_each(lambda bucket: work.open_windows(bucket, batch_id))
+        return stack([_frame(tables["windows"]) for _, tables in answers if "windows" in tables])
+
+    def _on_each(self, ask: Callable[[int], bytes]) -> list[tuple[dict[str, Any], dict[str, pa.Table]]]:
+        """One task a bucket."""
+        tasks = self.spark.sparkContext.parallelize(range(self.buckets), self.buckets)
+        answers = [decode(answer) for answer in tasks.map(ask).collect()]
+        for header, _ in answers:
+            if "error" in header:
+                raise JobError(*header["error"])
+        return answers
+
+    def settle_in(self, tables: Tables, batch_id: int) -> None:
+        """Take over the state that the driver held after a batch: every bucket gets its groups."""
+        shares: list[dict[str, pl.DataFrame]] = [{} for _ in range(self.buckets)]
+        for name, table in tables.items():
+            for bucket, share in self._shares(table):
+                shares[bucket][name] = share
+        if batch_id < 0:
+            return
+        schema = self.state.schemas.get(self.stage.name)
+        for bucket, own in enumerate(shares):
+            self._work.settle_in(bucket, own, schema, batch_id)
+
+    def _shares(self, table: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+        keys = [name for name, _ in self.stage.keys]
+        if not keys or not table.height:
+            yield 0, table
+            return
+        schema = self.state.schemas[self.stage.name]
+        typed = pa.table([table[key].to_arrow().cast(schema.field(key).type) for key in keys], names=keys)
+        # Spark's own hash, so that a group's rows find the bucket that its state is in.
+        numbers = self.spark.createDataFrame(typed).coalesce(1).selectExpr(f"{self._bucket_sql()} AS {BUCKET}").toArrow()[BUCKET]
+        placed = table.with_columns(pl.Series(BUCKET, numbers.to_pylist(), pl.Int32))
+        for (bucket,), share in placed.partition_by(BUCKET, as_dict=True, include_key=False).items():
+            yield int(bucket), share
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _map_in_arrow(frame: DataFrame, receive: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
+    """``DataFrame.mapInArrow`` without its demand for pandas, which it never uses."""
+    from pyspark.sql import DataFrame as Frame
+    from pyspark.sql.types import BinaryType, StructType
+    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.util import PythonEvalType
+
+    payload = StructType().add("payload", BinaryType())
+    function = UserDefinedFunction(receive, payload, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    columns: Any = function(*(frame[name] for name in frame.columns))
+    return Frame(frame._jdf.mapInArrow(columns._jc, False, None), frame.sparkSession)
+
+
+def _schema_of(frame: DataFrame) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema)

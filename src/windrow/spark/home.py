@@ -1,0 +1,89 @@
+"""Where the state of a grouping stage lives, and who runs its step: the driver, or the executors with a share each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.model.fate import Fate
+from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT
+from windrow.spark.job_state import JobState, StepInput
+from windrow.spark.querying import query
+from windrow.windowing.sessions import LATE_ID
+from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What the executors made of a batch. ``books`` holds every fate with its counts; ``rows`` what the step takes, if it is here."""
+
+    books: pa.Table
+    rows: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a step gave. ``refused`` are the rows that no window took; ``tables`` the state after, if it is kept here."""
+
+    given: StepInput
+    emissions: pl.DataFrame | None = None
+    refused: pa.Table | None = None
+    tables: Tables | None = None
+
+
+class Home(Protocol):
+    """``gather`` sends one batch of a stage through the executors; ``step`` then moves the stage's state on."""
+
+    def gather(self, frame: DataFrame, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered: ...
+
+    def step(self, rows: pa.Table | None, tick: Tick, batch_id: int, /) -> Taken: ...
+
+
+@dataclass(frozen=True)
+class Resident:
+    """The state of one stage in the driver: for whatever fits there, nothing is faster."""
+
+    name: str
+    step_of: WindowStep
+    state: JobState
+
+    def gather(self, frame: DataFrame, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
+        fed = query(frame, sql, is_strict=is_strict)
+        kept = kept_rows(fed)
+        return Gathered(fed, kept if kept.num_rows else None)
+
+    def step(self, rows: pa.Table | None, tick: Tick, _batch_id: int, /) -> Taken:
+        carried = None
+        if rows is not None:
+            rows, carried = without_carried(rows)
+        frame = self.state.take_schema(self.name, rows)
+        outcome = self.step_of.step(self.state.tables.get(self.name, {}), frame, tick)
+        return Taken(StepInput(tick, rows), outcome.emissions, refused_rows(outcome, carried), outcome.state)
+
+
+def kept_rows(fed: pa.Table) -> pa.Table:
+    """The rows for the step: those that were not set aside, without what is only booked."""
+    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
+    return kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
+
+
+def without_carried(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Rows as the step takes them, and what each carries in case no window takes it: that has the number of the row."""
+    if LATE_ID in rows.column_names:
+        ids = pa.array([None if t is None else i for i, t in enumerate(rows[LATE_ID].to_pylist())], pa.int64())
+        rows = rows.set_column(rows.column_names.index(LATE_ID), LATE_ID, ids)
+    return rows.drop_columns([ROW, ROWS_COUNT]), rows.select([ROW, ROWS_COUNT])
+
+
+def refused_rows(outcome: StepResult, carried: pa.Table | None) -> pa.Table | None:
+    if not outcome.rejected or carried is None:
+        return None
+    return carried.take(pa.array(outcome.rejected, pa.int64()))

@@ -1,0 +1,119 @@
+"""Which home the state of each stage has, and its move from the driver to the executors when it grows too large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from windrow.errors import JobError
+from windrow.plan.stages import Aggregate, Job
+from windrow.spark.distributed import Distributed
+from windrow.spark.folders import folder_name
+from windrow.spark.home import Home, Resident
+from windrow.spark.job_state import JobState, buckets_name
+from windrow.windowing.step import Tables, WindowStep
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class HomeRules:
+    """``folder`` is where buckets would stand; None where executors cannot reach it, and then everything stays in the driver."""
+
+    folder: str | None = None
+    home: str = "auto"
+    resident_max_bytes: int = 1 << 30
+    buckets: int = 8
+    snapshot_every: int = 20
+    retain: int = 100
+    max_bytes: int | None = None
+    max_groups: int | None = None
+
+    @property
+    def starts_distributed(self) -> bool:
+        return self.folder is not None and self.home == "distributed"
+
+    def is_too_large(self, tables: Mapping[str, pl.DataFrame]) -> bool:
+        """Whether state of this size is better held by the executors."""
+        if self.folder is None or self.home == "resident":
+            return False
+        return _size(tables) > self.resident_max_bytes
+
+
+class Homes:
+    """``distributed`` are the stages that the executors hold, by name. Which these are is part of the state: a counter each."""
+
+    def __init__(self, spark: SparkSession, rules: HomeRules) -> None:
+        self._spark = spark
+        self._rules = rules
+        self.distributed: dict[str, Distributed] = {}
+
+    def of(self, stage: Aggregate, step: WindowStep, state: JobState, counters: dict[str, int], batch_id: int) -> Home:
+        """One that is to be with the executors from the start moves there before its first batch."""
+        counter = buckets_name(stage.name)
+        if counter not in counters:
+            if not self._rules.starts_distributed:
+                return Resident(stage.name, step, state)
+            self._move(stage, state, state.tables.get(stage.name, {}), counters, batch_id - 1)
+        return self.executors(stage, state, counters[counter])
+
+    def executors(self, stage: Aggregate, state: JobState, buckets: int) -> Distributed:
+        if stage.name not in self.distributed:
+            assert self._rules.folder is not None
+            folder = f"{self._rules.folder}/{folder_name(stage.name)}"
+            every, retain = self._rules.snapshot_every, self._rules.retain
+            self.distributed[stage.name] = Distributed(self._spark, stage, buckets, folder, state, every, retain)
+        return self.distributed[stage.name]
+
+    def settle(self, steps: Mapping[str, WindowStep], state: JobState, after: Mapping[str, Tables], counters: dict[str, int]) -> None:
+        """Before a batch is done: nothing may have grown beyond its limit."""
+        held = {**state.tables, **after}
+        size = sum(_size(tables) for tables in held.values()) + sum(one.bytes_held for one in self.distributed.values())
+        if self._rules.max_bytes is not None and size > self._rules.max_bytes:
+            raise _beyond("the state of the job", f"{size:,} bytes", "state.max_bytes", self._rules.max_bytes)
+        if self._rules.max_groups is not None:
+            for name, step in steps.items():
+                count = self._count(name, step, held.get(name, {}), counters, self._rules.max_groups)
+                if count > self._rules.max_groups:
+                    raise _beyond(f"the state of {name}", f"{count:,} groups and windows", "state.max_groups", self._rules.max_groups)
+
+    def _count(self, name: str, step: WindowStep, tables: Tables, counters: Mapping[str, int], enough: int) -> int:
+        """How many groups and windows a stage holds; not counted one by one where there cannot be more than ``enough``."""
+        if buckets_name(name) in counters:
+            if self.distributed[name].rows_held <= enough:
+                return self.distributed[name].rows_held
+            there = self.distributed[name].open_windows()
+            return 0 if there is None else there.height
+        rows = sum(table.height for table in tables.values())
+        if rows <= enough:
+            return rows
+        windows = step.open_windows(tables)
+        return 0 if windows is None else windows.height
+
+    def move_what_is_large(self, job: Job, state: JobState, after: Mapping[str, Tables], counters: dict[str, int], batch_id: int) -> None:
+        for stage in job.stages:
+            if isinstance(stage, Aggregate) and buckets_name(stage.name) not in counters:
+                held = after.get(stage.name, {})
+                if self._rules.is_too_large(held):
+                    self._move(stage, state, held, counters, batch_id)
+
+    def _move(self, stage: Aggregate, state: JobState, tables: Tables, counters: dict[str, int], batch_id: int) -> None:
+        """Hand a stage's state as it stood after a batch to the executors."""
+        self.executors(stage, state, self._rules.buckets).settle_in(tables, batch_id)
+        counters[buckets_name(stage.name)] = self._rules.buckets
+
+
+def _size(tables: Mapping[str, pl.DataFrame]) -> int:
+    return int(sum(table.estimated_size() for table in tables.values()))
+
+
+def _beyond(what: str, size: str, setting: str, limit: int) -> JobError:
+    return JobError(
+        "WR807",
+        f"{what} has grown to {size}, beyond {setting} = {limit:,}; the batch that did it is not taken",
+        f"run again with --set {setting}={2 * limit}, or hold less: a shorter ALLOWED_LATENESS, a 'state.ttl', fewer groups",
+    )
