@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, letters, running, trying
+from windrow.cli import checking, explaining, formatting, letters, running, states, trying
 from windrow.cli.app import app, guarded
 
 __all__ = ["app", "main"]
@@ -33,6 +33,11 @@ app.command("explain")(guarded(explaining.explain_file))
 app.command("fmt")(guarded(formatting.format_file))
 app.command("test")(guarded(trying.run_cases))
 app.command("dead-letters")(guarded(letters.list_letters))
+state_app = typer.Typer(help="Look at the state of a job, and take it back to an earlier batch.", no_args_is_help=True)
+state_app.command("list")(guarded(states.list_versions))
+state_app.command("show")(guarded(states.show_state))
+state_app.command("restore")(guarded(states.restore_state))
+app.add_typer(state_app, name="state")
 app.command("demo")(guarded(running.demo))
 
 

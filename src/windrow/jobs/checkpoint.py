@@ -22,13 +22,28 @@ class Checkpoint:
 
     def last_committed(self) -> int:
         """-1 where no batch was."""
-        names = open_folder(self._spark, f"{self.path}/commits").names()
-        return max((int(name) for name in names if name.isdigit()), default=-1)
+        return max((int(name) for name in self._commits.names() if name.isdigit()), default=-1)
+
+    @cached_property
+    def _commits(self) -> Folder:
+        return open_folder(self._spark, f"{self.path}/commits")
 
     @cached_property
     def _offsets(self) -> Folder:
         """Opened once: opening a folder proves that it can be written, which is not to be done again in every batch."""
         return open_folder(self._spark, f"{self.path}/offsets")
+
+    def restorable(self) -> set[int]:
+        """Batches of which Spark still knows how far the sources had been read."""
+        return {int(name) for name in self._commits.names() if name.isdigit()} & {int(n) for n in self._offsets.names() if n.isdigit()}
+
+    def go_back_to(self, batch_id: int) -> None:
+        """Make Spark believe that this batch was the last."""
+        for log in (self._commits, self._offsets):
+            for name in log.names():
+                if name.isdigit() and int(name) > batch_id:
+                    log.remove(name)
+                    log.remove(f".{name}.crc")
 
     def arrival_of(self, batch_id: int) -> int:
         """Spark notes a batch's time in its offset log before the batch runs, so a batch that runs again sees the same."""

@@ -80,4 +80,6 @@ class RunOptions:
 
     @property
     def spark_settings(self) -> dict[str, str]:
-        return {key: value for key, value in self.settings.items() if key not in RUN_SETTINGS}
+        """Spark keeps its log of as many batches as we keep states, or there would be no way back to the older ones."""
+        own = {key: value for key, value in self.settings.items() if key not in RUN_SETTINGS}
+        return {"spark.sql.streaming.minBatchesToRetain": self.setting("state.retain.batches"), **own}

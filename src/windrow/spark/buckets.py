@@ -96,6 +96,8 @@ class BucketWork:
         given: dict[str, pa.Table] = {}
         if outcome.emissions is not None and outcome.emissions.height:
             given["emissions"] = outcome.emissions.to_arrow()
+            # Spark's own types of the parts, which the step's table has only nearly.
+            given["types"] = state.schemas[name].empty_table()
         refused = refused_rows(outcome, carried)
         if refused is not None:
             given["refused"] = refused

@@ -70,6 +70,9 @@ class Distributed:
         answers = self._on_each(lambda bucket: work.advance(bucket, batch_id, tick))
         self.bytes_held = sum(header["bytes"] for header, _ in answers)
         self.rows_held = sum(header["rows"] for header, _ in answers)
+        for _, tables in answers:
+            if "types" in tables:
+                self.state.schemas.setdefault(self.stage.name, tables["types"].schema)
         emissions = stack([_frame(tables["emissions"]) for _, tables in answers if "emissions" in tables])
         refused = [tables["refused"] for _, tables in answers if "refused" in tables]
         keys = tuple(name for name, _ in self.stage.keys)

@@ -24,17 +24,17 @@ from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, f
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home
 from windrow.spark.homes import HomeRules, Homes
-from windrow.spark.interval_join import Joiner, side_steps
+from windrow.spark.interval_join import Joiner
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.reading import place_in_time
-from windrow.spark.steps import build_step
+from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
 from windrow.windowing.kept import KEPT
-from windrow.windowing.step import Tables, Tick, WindowStep
+from windrow.windowing.step import Tables, Tick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,12 +74,9 @@ class BatchProgram:
         self.job = job
         self.state = JobState()
         self.homes = Homes(spark, rules or HomeRules())
-        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
+        self.steps = steps_of(job)
         self._spark = spark
         self._partitions = partitions
-        for join in job.stages:
-            if isinstance(join, IntervalJoin):
-                self.steps.update(side_steps(join))
         self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
         self._accountant = Accountant(spark, job)
         self.tables = ReferenceTables(spark, job)

@@ -30,7 +30,6 @@ SPEED: dict[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.minBatchesToRetain": "20",
     # Spark writes every plan out as text, even where nobody looks: for plans as wide as ours that costs milliseconds a batch.
     "spark.sql.maxPlanStringLength": "1000",
 }

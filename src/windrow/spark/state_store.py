@@ -106,10 +106,10 @@ class StateStore:
                 return found
         return JobState()
 
-    def forget_after(self, batch_id: int) -> None:
-        """Remove versions beyond the last committed batch, whose batch will run again; the end of the input stays."""
+    def forget_after(self, batch_id: int, *, with_end: bool = False) -> None:
+        """Remove versions beyond the last committed batch, whose batch will run again; the end of the input stays if not told otherwise."""
         for version in self.versions():
-            if version.batch_id > batch_id and not self.has_end(version.batch_id):
+            if version.batch_id > batch_id and (with_end or not self.has_end(version.batch_id)):
                 self._folder.remove(_file_name(version.batch_id, version.kind))
 
     def has_end(self, batch_id: int) -> bool:

@@ -7,8 +7,9 @@ from typing import assert_never
 import polars as pl
 
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Feed, LookBack
+from windrow.plan.stages import Aggregate, Feed, IntervalJoin, Job, LookBack
 from windrow.spark.feeds import fixed_of, form_of, part_names
+from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
 from windrow.windowing.counted import CountStep
@@ -27,6 +28,17 @@ def layout_of(stage: Aggregate) -> Layout:
         merges.extend(part.merge(names) for part in form_of(item).parts)
         parts.extend(names.values())
     return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts))
+
+
+def steps_of(job: Job) -> dict[str, WindowStep]:
+    """The pure step of every stage that keeps something."""
+    steps: dict[str, WindowStep] = {}
+    for stage in job.stages:
+        if isinstance(stage, Aggregate | LookBack):
+            steps[stage.name] = build_step(stage)
+        elif isinstance(stage, IntervalJoin):
+            steps.update(side_steps(stage))
+    return steps
 
 
 def build_step(stage: Aggregate | LookBack) -> WindowStep:

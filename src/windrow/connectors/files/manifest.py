@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from windrow.connectors.files.places import open_folder
+from windrow.connectors.files.settings import SinkSettings
+from windrow.connectors.runtime import SinkRequest
 from windrow.errors import JobError
 
 if TYPE_CHECKING:
@@ -90,6 +92,17 @@ def read_manifest(path: str, spark: SparkSession | None = None) -> list[Manifest
         except (ValueError, KeyError, TypeError) as error:
             raise JobError("WR525", f"{path}/{MANIFESTS}/{name} is not a manifest: {error}", "restore it, or remove the folder") from error
     return sorted(found, key=lambda manifest: (manifest.batch_id, manifest.statement))
+
+
+def forget_after(request: SinkRequest, batch_id: int) -> None:
+    """Take away what a statement wrote after a batch, each batch's manifest before its files."""
+    path = SinkSettings.of(request.options).path
+    folder = open_folder(path, None)
+    for manifest in read_manifest(path):
+        if manifest.statement == request.statement and manifest.batch_id > batch_id:
+            folder.remove(BatchNames(manifest.batch_id, manifest.statement, manifest.format).manifest)
+            for file in manifest.files:
+                folder.remove(file.name)
 
 
 def committed_files(path: str, spark: SparkSession | None = None) -> list[str]:

@@ -1,0 +1,186 @@
+"""The past of a job, read from its state folder without Spark: versions of the state, what was open in one, and the way back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.runtime import SinkRequest
+from windrow.errors import UsageError
+from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.lease import Lease
+from windrow.plan.stages import Aggregate, IntervalJoin, Job, LookBack, Read
+from windrow.spark.buckets import BucketWork
+from windrow.spark.folders import Folder, LocalFolder, folder_name
+from windrow.spark.interval_join import side_steps
+from windrow.spark.job_state import JobState, buckets_name
+from windrow.spark.state_file import TornFileError, decode
+from windrow.spark.state_store import StateStore
+from windrow.spark.steps import steps_of
+from windrow.sql.render import render_expr
+from windrow.windowing.clock import Clock
+from windrow.windowing.columns import COUNT, END, START
+
+STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
+
+
+@dataclass(frozen=True)
+class JobVersion:
+    """The state after one batch. ``can_restore`` is false where Spark no longer knows how far the sources had been read."""
+
+    batch_id: int
+    files: tuple[str, ...]
+    bytes: int
+    written_at: float
+    watermark: int | None
+    rows_in: int
+    can_restore: bool
+    is_end: bool
+
+
+@dataclass(frozen=True)
+class OpenState:
+    """What one statement holds. ``windows`` has its group's keys (under the names the statement gives them), bounds and count."""
+
+    statement: str
+    home: str
+    windows: pl.DataFrame | None
+    bytes: int
+
+
+class JobHistory:
+    """One job's folder. Writing methods hold the job's lease, so they are refused while it runs."""
+
+    def __init__(self, job: Job, state: Path) -> None:
+        self.job = job
+        self.path = state / folder_name(job.name)
+        if not (self.path / "job.json").is_file():
+            raise UsageError("WR621", f"there is no state of job {job.name} in {state}", "run it first, or name its folder with --state")
+        self._folder = LocalFolder(self.path)
+        self._checkpoint = Checkpoint(None, self._folder)
+        self._store = StateStore(self._folder.child(STATE))
+        self._steps = steps_of(job)
+
+    def versions(self) -> list[JobVersion]:
+        """Newest first."""
+        by_batch: dict[int, list[str]] = {}
+        for version in self._store.versions():
+            by_batch.setdefault(version.batch_id, []).append(version.kind)
+        known = self._checkpoint.restorable()
+        return [self._version(batch, tuple(kinds), known) for batch, kinds in sorted(by_batch.items(), reverse=True)]
+
+    def _version(self, batch_id: int, kinds: tuple[str, ...], known: set[int]) -> JobVersion:
+        paths = [self.path / STATE / f"{batch_id:010d}.{kind}" for kind in kinds]
+        try:
+            header, _ = decode(paths[0].read_bytes())
+        except TornFileError:
+            header = {}
+        marks = [_watermark(header, read) for read in self.job.reads] if header else []
+        least = min((mark for mark in marks if mark is not None), default=None) if None not in marks else None
+        sources = header.get("ledger", {}).get("sources", {}).values()
+        return JobVersion(
+            batch_id,
+            kinds,
+            sum(path.stat().st_size for path in paths),
+            max(path.stat().st_mtime for path in paths),
+            least,
+            sum(source.get("rows_in", 0) for source in sources),
+            batch_id in known and bool(header),
+            bool(header.get("is_end")),
+        )
+
+    def load(self, batch_id: int | None) -> JobState:
+        """The state after a batch; the newest if none is named."""
+        versions = self._store.versions()
+        if not versions:
+            return JobState()
+        newest = max(version.batch_id for version in versions)
+        wanted = newest if batch_id is None else batch_id
+        if wanted > newest or wanted < min(version.batch_id for version in versions):
+            raise self._no_version(wanted)
+        return self._store.load(wanted, self._steps)
+
+    def open_state(self, batch_id: int | None) -> tuple[int, list[OpenState]]:
+        """What each statement held after a batch, and which batch that was."""
+        state = self.load(batch_id)
+        keeping = [stage for stage in self.job.stages if isinstance(stage, Aggregate | LookBack | IntervalJoin)]
+        return state.batch_id, [self._held_by(stage, state) for stage in keeping]
+
+    def _held_by(self, stage: Aggregate | LookBack | IntervalJoin, state: JobState) -> OpenState:
+        buckets = state.counters.get(buckets_name(stage.name))
+        if isinstance(stage, Aggregate) and buckets is not None:
+            return self._held_by_executors(stage, buckets, state.batch_id)
+        names = [stage.name] if not isinstance(stage, IntervalJoin) else list(side_steps(stage))
+        parts = [self._steps[name].open_windows(state.tables.get(name, {})) for name in names]
+        size = sum(table.estimated_size() for name in names for table in state.tables.get(name, {}).values())
+        there = [_named(stage, part) for part in parts if part is not None and part.height]
+        return OpenState(stage.name, "driver", pl.concat(there, how="diagonal_relaxed") if there else None, int(size))
+
+    def _held_by_executors(self, stage: Aggregate, buckets: int, batch_id: int) -> OpenState:
+        work = BucketWork(stage, str(self.path / BUCKETS / folder_name(stage.name)), "", 1, 1)
+        parts, size = [], 0
+        for bucket in range(buckets):
+            header, tables = decode(work.open_windows(bucket, batch_id))
+            size += header["bytes"]
+            if "windows" in tables:
+                frame = pl.from_arrow(tables["windows"])
+                assert isinstance(frame, pl.DataFrame)
+                parts.append(_named(stage, frame))
+        return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
+
+    def restore(self, batch_id: int) -> int:
+        """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""
+        lease = Lease(self._folder, self.job.name)
+        try:
+            if batch_id not in self._checkpoint.restorable():
+                raise self._no_version(batch_id)
+            self.load(batch_id)
+            undone = self._checkpoint.last_committed() - batch_id
+            # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
+            for write in self.job.writes:
+                forget = getattr(import_module(CONNECTORS[write.connector].runtime), "forget_after", None)
+                if forget is not None:
+                    forget(SinkRequest(write.input, dict(write.options)), batch_id)
+            _forget_files(self._folder.child(LETTERS), batch_id)
+            self._checkpoint.go_back_to(batch_id)
+            self._store.forget_after(batch_id, with_end=True)
+            for path in sorted((self.path / BUCKETS).glob("*/*")):
+                StateStore(LocalFolder(path)).forget_after(batch_id, with_end=True)
+            return undone
+        finally:
+            lease.release()
+
+    def _no_version(self, batch_id: int) -> UsageError:
+        known = sorted(self._checkpoint.restorable())
+        there = f"{known[0]} to {known[-1]}" if known else "none"
+        return UsageError(
+            "WR815",
+            f"job {self.job.name} cannot go back to batch {batch_id}",
+            f"batches it can go back to: {there}; see windrow state list",
+        )
+
+
+def _named(stage: Aggregate | LookBack | IntervalJoin, windows: pl.DataFrame) -> pl.DataFrame:
+    """Group keys under the text they were written as."""
+    if not isinstance(stage, Aggregate):
+        return windows
+    named = {name: render_expr(expr) for name, expr in stage.keys}
+    return windows.select(*(pl.col(name).alias(text) for name, text in named.items()), START, END, COUNT)
+
+
+def _forget_files(folder: Folder, batch_id: int) -> None:
+    for name in folder.names():
+        number = name.removeprefix("batch-").split(".")[0]
+        if number.isdigit() and int(number) > batch_id:
+            folder.remove(name)
+
+
+def _watermark(header: Mapping[str, Any], read: Read) -> int | None:
+    clock = header["clocks"].get(read.name)
+    return None if clock is None else Clock.from_json(clock).watermark(read.clock.delay)
