@@ -32,7 +32,7 @@ OTHER_CODES: dict[str, str] = {
     "WR812": "the state file of a batch is damaged",
     "WR813": "Spark's log of a batch is damaged",
     "WR814": "a file of dead letters cannot be read",
-    "WR815": "the job cannot go back to this batch",
+    "WR815": "no state of this batch is kept",
     "WR820": "new rows for a job whose input was declared ended",
     "WR821": "a batch was left for the next run because the job is stopping",
     "WR830": "a table could not be loaded in time",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -14,6 +13,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.chaos.trades import write_trades
 
 pytestmark = pytest.mark.chaos
 
@@ -34,21 +35,6 @@ CREATE STREAM running AS
 CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 95
   WITH ('connector' = 'files', 'path' = '{out}/dear', 'format' = 'json');
 """
-
-
-def _input(folder: Path, rng: random.Random) -> None:
-    (folder / "in").mkdir()
-    at = 1_700_000_000_000
-    for number in range(FILES):
-        lines = []
-        for _ in range(30):
-            at += 100
-            late = 45_000 if rng.random() < 0.02 else 12_000 if rng.random() < 0.05 else rng.randrange(3000)
-            row = {"symbol": rng.choice("ABC"), "price": round(rng.uniform(1, 100), 2), "ts": at - late}
-            lines.append("{broken" if rng.random() < 0.01 else json.dumps(row))
-        path = folder / "in" / f"{number:04d}.json"
-        path.write_text("\n".join(lines) + "\n")
-        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
 
 
 def _start(folder: Path, name: str) -> subprocess.Popen[bytes]:
@@ -96,7 +82,7 @@ def test_thirty_kills_leave_no_trace(tmp_path: Path) -> None:
     seed = int(os.environ.get("WINDROW_CHAOS_SEED", random.randrange(1_000_000)))
     print(f"seed {seed}")
     rng = random.Random(seed)
-    _input(tmp_path, rng)
+    write_trades(tmp_path / "in", FILES, 30, seed)
     undisturbed = _start(tmp_path, "undisturbed")
     shown, _ = undisturbed.communicate(timeout=600)
     assert undisturbed.returncode == 0, shown.decode()

@@ -161,8 +161,8 @@ class JobHistory:
         there = f"{known[0]} to {known[-1]}" if known else "none"
         return UsageError(
             "WR815",
-            f"job {self.job.name} cannot go back to batch {batch_id}",
-            f"batches it can go back to: {there}; see windrow state list",
+            f"job {self.job.name} keeps no state of batch {batch_id}",
+            f"kept and complete: {there}; see windrow state list",
         )
 
 

@@ -1,0 +1,80 @@
+"""Runs a job to its end, and kills its own process at one step of one batch's commit: ``python fault_job.py SQL STATE POINT BATCH``.
+
+Points are the moments between two durable writes. They are put in from outside, so that the product carries none of this.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import windrow
+from windrow.connectors.files.sink import FileSink
+from windrow.jobs.runner import RunningJob
+from windrow.spark.distributed import Distributed
+from windrow.spark.folders import LocalFolder
+from windrow.spark.state_store import StateStore
+
+POINTS = {
+    "before the sinks": (RunningJob, "_commit", "before"),
+    "between two sinks": (FileSink, "write", "after"),
+    "before the dead letters": (LocalFolder, "write", "before"),
+    "before the change file": (StateStore, "save", "before"),
+    "after the change file": (StateStore, "save", "after"),
+    "after the snapshot": (StateStore, "snapshot", "after"),
+    "before Spark's commit": (RunningJob, "_commit", "after"),
+}
+BUCKET_POINTS = {
+    "rows are in their buckets": (Distributed, "gather", "after"),
+    "every bucket has stepped": (Distributed, "step", "after"),
+}
+
+
+def _die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(point: str, batch: int) -> None:
+    """Make the process die when it comes to this point in this batch."""
+    owner, name, when = {**POINTS, **BUCKET_POINTS}[point]
+    current = {"batch": -1}
+    take: Callable[..., Any] = RunningJob._take
+    original: Callable[..., Any] = getattr(owner, name)
+
+    def noted(self: Any, frame: Any, batch_id: int) -> None:
+        current["batch"] = batch_id
+        take(self, frame, batch_id)
+
+    def faulty(self: Any, *args: Any, **kwargs: Any) -> Any:
+        is_now = current["batch"] >= batch and _is_meant(point, args)
+        if is_now and when == "before":
+            _die()
+        result = original(self, *args, **kwargs)
+        if is_now:
+            _die()
+        return result
+
+    RunningJob._take = noted  # type: ignore[method-assign]
+    setattr(owner, name, faulty)
+
+
+def _is_meant(point: str, args: tuple[Any, ...]) -> bool:
+    return point != "before the dead letters" or str(args[0]).startswith("batch-")
+
+
+def main() -> None:
+    sql, state, home, point, batch = sys.argv[1:6]
+    if point != "none":
+        arm(point, int(batch))
+    settings = {"state.snapshot.every": "2", "state.home": home, "state.buckets": "2"}
+    jobs = windrow.run(Path(sql).read_text(), mode="until_end", state=state, master="local[2]", settings=settings)
+    jobs.await_end()
+    assert jobs.status()[0].ledger.is_balanced
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""kill -9 between every two steps of a batch's commit, in both homes of state: a second run ends where an undisturbed one does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.chaos.fault_job import BUCKET_POINTS, POINTS
+from tests.chaos.trades import write_trades
+
+pytestmark = pytest.mark.chaos
+
+SQL = """
+CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '2s');
+CREATE STREAM candles AS
+  SELECT symbol, _window_start AS s, FIRST(price) AS open, SUM(price) AS total, COUNT(*) AS n, _emission AS kind, _revision AS rev
+  FROM trades GROUP BY symbol WINDOW TUMBLING(5s) ALLOWED_LATENESS 10s
+  WITH ('connector' = 'files', 'path' = '{out}/candles', 'format' = 'json');
+CREATE STREAM running AS SELECT symbol, COUNT(*) AS n, _revision AS rev FROM trades GROUP BY symbol EMIT CHANGES
+  WITH ('connector' = 'files', 'path' = '{out}/running', 'format' = 'json');
+"""
+FILES, ROWS, BATCH = 7, 40, 3
+
+
+def _run(folder: Path, name: str, home: str, point: str) -> subprocess.CompletedProcess[bytes]:
+    sql = folder / f"{name}.sql"
+    sql.write_text(SQL.format(folder=folder, out=folder / name))
+    script = Path(__file__).with_name("fault_job.py")
+    command = [sys.executable, str(script), str(sql), str(folder / name / "state"), home, point, str(BATCH)]
+    return subprocess.run(command, capture_output=True, timeout=300, start_new_session=True, check=False)
+
+
+def _results(folder: Path, name: str) -> dict[str, Any]:
+    out = folder / name
+    rows = {
+        stream: [line for path in sorted((out / stream).glob("batch-*.json")) for line in path.read_text().splitlines()]
+        for stream in ("candles", "running")
+    }
+    letters = [row for path in sorted(out.glob("state/*/dead_letters/*.parquet")) for row in pq.read_table(path).to_pylist()]
+    return {**rows, "letters": sorted(({k: v for k, v in row.items() if k != "arrived_at"} for row in letters), key=repr)}
+
+
+@pytest.fixture(scope="module", params=["resident", "distributed"])
+def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp(request.param)
+    write_trades(folder / "in", FILES, ROWS, seed=23)
+    done = _run(folder, "undisturbed", request.param, "none")
+    assert done.returncode == 0, done.stderr.decode()
+    found = _results(folder, "undisturbed")
+    assert found["candles"]
+    assert found["letters"]
+    return folder, request.param
+
+
+@pytest.mark.parametrize("point", [*POINTS, *BUCKET_POINTS])
+def test_a_kill_at_this_point_leaves_no_trace(undisturbed: tuple[Path, str], point: str) -> None:
+    folder, home = undisturbed
+    if point in BUCKET_POINTS and home == "resident":
+        pytest.skip("the driver has no buckets")
+    name = point.replace(" ", "-").replace("'", "")
+    killed = _run(folder, name, home, point)
+    assert killed.returncode == -signal.SIGKILL, f"it was not killed: {killed.stderr.decode()[-2000:]}"
+    again = _run(folder, name, home, "none")
+    assert again.returncode == 0, again.stderr.decode()[-2000:]
+    assert _results(folder, name) == _results(folder, "undisturbed")
+
+
+def _states(folder: Path, kind: str) -> list[Path]:
+    return sorted(folder.glob(f"state/*/state/*.{kind}"))
+
+
+def _stopped_job(folder: Path, name: str) -> Path:
+    """A job that was killed in the middle, with some states kept."""
+    killed = _run(folder, name, "resident", "before Spark's commit")
+    assert killed.returncode == -signal.SIGKILL
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def resident(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    write_trades(folder / "in", FILES, ROWS, seed=23)
+    done = _run(folder, "undisturbed", "resident", "none")
+    assert done.returncode == 0, done.stderr.decode()
+    return folder
+
+
+def test_a_torn_snapshot_is_passed_over(resident: Path) -> None:
+    out = _stopped_job(resident, "torn-snapshot")
+    newest = _states(out, "snapshot")[-1]
+    newest.write_bytes(newest.read_bytes()[:-20])
+    assert _run(resident, "torn-snapshot", "resident", "none").returncode == 0
+    assert _results(resident, "torn-snapshot") == _results(resident, "undisturbed")
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "missing"])
+def test_a_damaged_change_is_refused_or_not_needed(resident: Path, damage: str) -> None:
+    """The change of the last committed batch, with no snapshot of it: there is nothing to recover from, and that is said."""
+    name = f"change-{damage}"
+    out = _stopped_job(resident, name)
+    for snapshot in _states(out, "snapshot"):
+        snapshot.unlink()
+    last = _states(out, "change")[BATCH - 1]
+    data = last.read_bytes()
+    if damage == "missing":
+        last.unlink()
+    else:
+        last.write_bytes(data[: len(data) // 2] if damage == "cut" else data[:-30] + bytes([data[-30] ^ 1]) + data[-29:])
+    refused = _run(resident, name, "resident", "none")
+    assert refused.returncode == 1
+    assert ("WR811" if damage == "missing" else "WR812") in refused.stderr.decode()
+    if damage != "missing":
+        last.write_bytes(data)
+        assert _run(resident, name, "resident", "none").returncode == 0
+        assert _results(resident, name) == _results(resident, "undisturbed")
+
+
+def test_a_full_disk_stops_the_job_and_loses_nothing(resident: Path, tmp_path: Path) -> None:
+    """The state stands on a file system of a few hundred kilobytes; once it is larger, the same job goes on."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(small)], capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        (resident / "full-disk").mkdir()
+        os.symlink(small, resident / "full-disk" / "state")
+        full = _run(resident, "full-disk", "resident", "none")
+        assert full.returncode == 1
+        shown = full.stderr.decode()
+        assert "WR802" in shown or "WR801" in shown, shown[-3000:]
+        subprocess.run(["mount", "-o", "remount,size=50m", str(small)], check=True)
+        assert _run(resident, "full-disk", "resident", "none").returncode == 0
+        assert _results(resident, "full-disk") == _results(resident, "undisturbed")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=False)
