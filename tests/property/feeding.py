@@ -14,6 +14,7 @@ import polars as pl
 
 from tests.property.reference import NEVER, Batch, CountWindow, Emission, FixedWindow, Query, Row, SessionWindow
 from windrow.aggregates import find_aggregate
+from windrow.model.expr import Call, Column
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
@@ -65,7 +66,7 @@ def layout_of(query: Query) -> Layout:
     merges: list[pl.Expr] = []
     parts: list[str] = []
     for slot, name in enumerate(NAMES):
-        form = find_aggregate(name, 1)
+        form = find_aggregate(Call(name, (Column("v"),)))
         assert form is not None
         columns = {part.name: f"_a{slot}_{part.name}" for part in form.parts}
         merges.extend(part.merge(columns) for part in form.parts)

@@ -207,7 +207,7 @@ class _Slots:
 
 
 def is_aggregate(node: Node) -> bool:
-    return isinstance(node, Call) and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is not None
+    return isinstance(node, Call) and find_aggregate(node) is not None
 
 
 def _has_aggregate(node: Node | None) -> bool:

@@ -50,7 +50,8 @@ class Finisher:
     def _with_values(self, table: pa.Table) -> DataFrame:
         """Emissions with the value of every aggregate."""
         frame = self._spark.createDataFrame(table).coalesce(1)
-        return frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in self._stage.aggregates))
+        lists = {name: kind.removeprefix("array<").removesuffix(">") for name, kind in frame.dtypes if kind.startswith("array<")}
+        return frame.selectExpr("*", *(f"{finish_sql(item, lists)} AS {quote(item.slot)}" for item in self._stage.aggregates))
 
     def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
         assert self._renames is not None

@@ -64,7 +64,7 @@ def _is_missing_aggregate(node: Node) -> bool:
         return False
     known = function(node.name)
     is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE
-    return is_aggregate and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is None
+    return is_aggregate and find_aggregate(node) is None
 
 
 def _speaks_early(node: Node) -> bool:
