@@ -18,7 +18,7 @@ from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 from windrow.windowing.having import LET_OUT
-from windrow.windowing.panes import Speech
+from windrow.windowing.speech import AT_CLOSE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,7 +102,7 @@ class Finisher:
 
 def speaks_again(stage: Aggregate) -> bool:
     """Whether a group may be emitted more than once for the same window."""
-    return stage.lateness > 0 or stage.speech != Speech(on_close=True)
+    return stage.lateness > 0 or stage.speech != AT_CLOSE
 
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:

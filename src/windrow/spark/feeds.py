@@ -22,8 +22,8 @@ from windrow.spark.expressions import quote, to_sql
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
-from windrow.windowing.panes import WHEN
 from windrow.windowing.sessions import LATE_ID
+from windrow.windowing.speech import WHEN
 
 ROW = "_row"  # the whole row, for one that is set aside
 ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
