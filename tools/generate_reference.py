@@ -23,6 +23,7 @@ from windrow.codes import ALL_CODES
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
 from windrow.jobs.options import RUN_SETTINGS
+from windrow.model.expr import Call, Literal
 from windrow.model.system import SYSTEM_COLUMNS, Origin
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +46,7 @@ _ABOUT_FUNCTIONS = (
 )
 _ABOUT_AGGREGATES = (
     "In `GROUP BY`, `WINDOW` and before `OVER`. They skip NULLs, `FIRST` and `LAST` too; `COUNT(*)` counts rows. `DISTINCT` works "
-    "in `COUNT`, `ARRAY_AGG` and where it changes nothing."
+    "in all but those of two arguments, `COUNT_IF`, `LAST`, `LATEST`, `MODE`, `TRY_SUM` and the percentiles that have `WITHIN GROUP`."
 )
 
 
@@ -138,7 +139,7 @@ def support_page() -> str:
         table(("what", "instead"), ((_plain_gap(gap.what), gap.hint) for gap in GAPS)),
         "Some forms of [joins](joins.md) are refused the same way.",
         "## Aggregates of Spark that are refused",
-        "`DISTINCT` in others than `COUNT`, `ARRAY_AGG`, `MIN` and `MAX`, and: "
+        "`DISTINCT` in those of two arguments, `COUNT_IF`, `LAST`, `LATEST`, `MODE`, `TRY_SUM` and percentiles with `WITHIN GROUP`, and: "
         + ", ".join(code(name.upper()) for name in missing_aggregates())
         + ".",
         "## Connectors",
@@ -161,7 +162,11 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def missing_aggregates() -> list[str]:
-    return sorted(f.name for f in functions().values() if f.kind is FunctionKind.AGGREGATE and find_aggregate(f.name, 1) is None)
+    return sorted(
+        f.name
+        for f in functions().values()
+        if f.kind is FunctionKind.AGGREGATE and find_aggregate(Call(f.name, (Literal(1),) * (f.counts or (1,))[0])) is None
+    )
 
 
 def gap_cases() -> list[tuple[str, str]]:

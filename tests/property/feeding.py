@@ -14,13 +14,15 @@ import polars as pl
 
 from tests.property.reference import NEVER, Batch, CountWindow, Emission, FixedWindow, Query, Row, SessionWindow
 from windrow.aggregates import find_aggregate
+from windrow.model.expr import Call, Column
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
-from windrow.windowing.panes import WHEN, PaneStep, Speech
+from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import LATE_ID, SessionStep
 from windrow.windowing.slices import SliceStep
+from windrow.windowing.speech import WHEN, Speech
 from windrow.windowing.step import Tables, Tick, WindowStep
 
 Feed = Literal["slices", "windows", "running", "single"]
@@ -45,7 +47,7 @@ def speech_of(query: Query) -> Speech:
 def feed_of(query: Query) -> Feed:
     """The planner's choice."""
     speech = speech_of(query)
-    by_row = speech.every_row or speech.every_records is not None or speech.when
+    by_row = speech.by_row
     match query.window:
         case CountWindow():
             return "single"
@@ -65,7 +67,7 @@ def layout_of(query: Query) -> Layout:
     merges: list[pl.Expr] = []
     parts: list[str] = []
     for slot, name in enumerate(NAMES):
-        form = find_aggregate(name, 1)
+        form = find_aggregate(Call(name, (Column("v"),)))
         assert form is not None
         columns = {part.name: f"_a{slot}_{part.name}" for part in form.parts}
         merges.extend(part.merge(columns) for part in form.parts)
@@ -86,13 +88,11 @@ def step_of(query: Query) -> WindowStep:
                 gap,
                 most,
                 query.lateness,
-                every_row=speech.every_row,
-                per_batch=speech.per_batch,
-                on_close=speech.on_close,
+                speech,
                 include_late=query.late == "include",
             )
         case CountWindow(count=count):
-            return CountStep(layout, count, every_row=speech.every_row)
+            return CountStep(layout, count, speech)
         case None:
             return PaneStep(layout, speech)
 
@@ -206,7 +206,7 @@ def _schema(query: Query, shape: Feed, watermark: int | None) -> dict[str, Any]:
         names.append(SEQ)
     if isinstance(query.window, SessionWindow | CountWindow):
         names.extend([FIRST, LAST])
-    if shape == "running" and query.when:
+    if shape in ("running", "single") and query.when:
         names.append(WHEN)
     types: dict[str, Any] = {KEY: pl.String, WHEN: pl.Boolean}
     return {name: types.get(name, pl.Int64) for name in names}

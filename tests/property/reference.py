@@ -248,30 +248,57 @@ class Reference:
                 yield pane.speak("early", now)
 
     def _close(self, before: int, after: int, now: int) -> Iterator[Emission]:
-        if self.query.speaks_at_close:
-            for pane in self.panes:
-                if before < pane.end <= after:
+        for pane in self.panes:
+            if before < pane.end <= after:
+                # What it has not said by now, it says no more.
+                pane.is_dirty = False
+                if self.query.speaks_at_close:
                     yield pane.speak("final", now)
 
     # Sessions -----------------------------------------------------------------------------------------------------------
 
     def _take_into_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> Iterator[Emission]:
-        one_by_one = self.query.mode == "changes"
-        for rows in [[one] for one in arrived] if one_by_one else [arrived]:
-            touched = self._merge_sessions(rows, watermark)
+        query = self.query
+        by_row = query.mode == "changes" or (query.mode == "trigger" and (query.every_records is not None or query.when))
+        for rows in [[one] for one in arrived] if by_row else [arrived]:
+            before = {place: len(pane.taken) for pane in self.panes for place, _ in pane.taken}
+            touched = self._merge_sessions(rows, watermark, now)
             for session in sorted(touched, key=lambda s: (s.end, s.start)):
                 is_late = session.end <= watermark
-                if self.query.mode in ("changes", "per_batch") or is_late:
+                if query.mode in ("changes", "per_batch") or (is_late and query.mode == "final"):
                     yield session.speak("late" if is_late else "change", now)
+                elif not is_late and by_row and self._session_is_triggered(session, rows[0], before):
+                    yield session.speak("early", now)
+        for session in self.panes:
+            # With triggers, a closed session is corrected once in a batch, with all that the batch brought.
+            if query.mode == "trigger" and session.is_dirty and session.end <= watermark:
+                yield session.speak("late", now)
 
-    def _merge_sessions(self, arrived: list[tuple[int, Row]], watermark: int) -> list[Pane]:
+    def _session_is_triggered(self, session: Pane, arrived: tuple[int, Row], before: dict[int, int]) -> bool:
+        """The number of rows passed a multiple that none of the sessions it was made of had reached."""
+        most = max((before.get(place, 0) for place, _ in session.taken), default=0)
+        every = self.query.every_records
+        return (self.query.when and arrived[1].when) or (every is not None and len(session.taken) // every > most // every)
+
+    def _merge_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> list[Pane]:
         """Put rows and held sessions in order of time and join neighbours; gives the sessions that took a row."""
-        single = [Pane(row.key, row.at, self._session_end(row.at, row.at), [(place, row)]) for place, row in arrived]
+        single = [
+            Pane(row.key, row.at, self._session_end(row.at, row.at), [(place, row)], emitted_at=now, is_dirty=True)
+            for place, row in arrived
+        ]
         joined: list[Pane] = []
         for session in sorted([*self.panes, *single], key=lambda s: (s.key is not None, s.key or "", s.start, s.last)):
             if joined and self._do_join(joined[-1], session):
                 into = joined[-1]
-                joined[-1] = Pane(into.key, into.start, 0, into.taken + session.taken, max(into.revision, session.revision))
+                joined[-1] = Pane(
+                    into.key,
+                    into.start,
+                    0,
+                    into.taken + session.taken,
+                    max(into.revision, session.revision),
+                    min(into.emitted_at, session.emitted_at),
+                    into.is_dirty or session.is_dirty,
+                )
                 joined[-1].end = self._session_end(into.start, joined[-1].last)
             else:
                 joined.append(session)
@@ -292,6 +319,7 @@ class Reference:
             return []
         earliest = min(open_ones, key=lambda s: s.start)
         # Counted there, though its time does not stretch the session.
+        earliest.is_dirty = True
         earliest.taken += [(place, row._replace(at=earliest.start)) for place, row in gone.taken]
         return [] if earliest in touched else [earliest]
 
@@ -309,16 +337,26 @@ class Reference:
     # ROWS(n) ------------------------------------------------------------------------------------------------------------
 
     def _take_counted(self, arrived: list[tuple[int, Row]], count: int, now: int) -> Iterator[Emission]:
+        query = self.query
+        touched: list[Pane] = []
         for place, row in arrived:
             pane = next((p for p in self.panes if p.key == row.key), None)
             if pane is None:
-                pane = Pane(row.key, NEVER, FOREVER, shows_span=True)  # one that never fills closes when the input ends
+                # One that never fills closes when the input ends.
+                pane = Pane(row.key, NEVER, FOREVER, emitted_at=now, shows_span=True)
                 self.panes.append(pane)
             pane.taken.append((place, row))
+            pane.is_dirty = True
             is_full = len(pane.taken) == count
-            if self.query.mode == "changes":
+            if query.mode == "changes":
                 yield pane.speak("change", now)
-            elif is_full:
+            elif query.mode == "per_batch" and pane not in touched:
+                touched.append(pane)
+            elif is_full and query.speaks_at_close:
                 yield pane.speak("final", now)
+            elif query.mode == "trigger" and self._is_triggered(pane, row):
+                yield pane.speak("early", now)
             if is_full:
                 self.panes.remove(pane)
+        for pane in touched:
+            yield pane.speak("change", now)

@@ -29,11 +29,10 @@ def session_windows(draw: st.DrawFn) -> SessionWindow:
 @st.composite
 def queries(draw: st.DrawFn, *modes: Mode) -> Query:
     mode = draw(st.sampled_from(modes or ALL_MODES))
-    kinds: list[st.SearchStrategy[Window]] = [fixed_windows(), fixed_windows()]
+    kinds: list[st.SearchStrategy[Window]] = [fixed_windows(), fixed_windows(), session_windows(), session_windows()]
+    kinds.append(st.builds(CountWindow, st.integers(1, 4)))
     if mode != "trigger":
-        kinds.extend([session_windows(), session_windows(), st.none()])
-    if mode in ("final", "changes"):
-        kinds.append(st.builds(CountWindow, st.integers(1, 4)))
+        kinds.append(st.none())
     window = draw(st.one_of(kinds))
     late: Late = draw(st.sampled_from(LATE))
     lateness = draw(st.sampled_from([0, 0, 3, 10, 25]))

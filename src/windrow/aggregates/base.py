@@ -7,26 +7,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.model.expr import Call
+
 # Column names of an aggregate's parts, by part name.
 Columns = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """One call with its arguments as Spark SQL text; FILTER is folded into the arguments already (they are NULL where it fails)."""
-
-    name: str
-    args: tuple[str, ...]
-    is_distinct: bool = False
-    is_descending: bool = False
 
 
 @dataclass(frozen=True)
 class Part:
     """One column of an aggregate's partial state.
 
-    ``sql`` may hold ``{0}``, ``{1}`` (arguments), ``{seq}`` (arrival order of the row), ``{batch}`` (number of the batch) and must
-    hold ``{over}`` after each aggregate call, where a running total puts its OVER clause.
+    ``sql`` may hold ``{0}``, ``{1}`` (arguments), ``{seq}`` (arrival order of the row), ``{batch}`` (number of the batch), ``{time}``
+    (event time) and must hold ``{over}`` after each aggregate call, where a running total puts its OVER clause.
     """
 
     name: str
@@ -42,6 +34,20 @@ class Aggregate:
     finish: str
     # Arguments that must be constants, handed to ``finish`` only (a percentile's fraction).
     constant_args: tuple[int, ...] = ()
+    # A part that is a list of numbers: ``{total}`` in ``finish`` is their sum, in the type that SUM gives them.
+    total_of: str | None = None
+
+
+# An aggregate whose form depends on how it is called: on the number of its arguments, or on ORDER BY. None: not in this way.
+FormOfCall = Callable[[Call], Aggregate | None]
+
+
+def orders_its_value(call: Call) -> bool:
+    """Whether the value that is aggregated stands in ORDER BY, as in PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY v).
+
+    Elsewhere ORDER BY says in what order the arguments are taken, and its keys come after them.
+    """
+    return bool(call.within_group) and call.name.upper() in ("PERCENTILE_CONT", "PERCENTILE_DISC", "MODE")
 
 
 def total(name: str) -> Callable[[Columns], pl.Expr]:
@@ -66,13 +72,22 @@ def greatest(name: str) -> Callable[[Columns], pl.Expr]:
     return lambda columns: pl.col(columns[name]).max()
 
 
+def elements(column: str) -> pl.Expr:
+    """All the elements of all the lists of a group."""
+    return pl.col(column).explode(empty_as_null=False, keep_nulls=False)
+
+
 def gathered(name: str) -> Callable[[Columns], pl.Expr]:
-    """All the elements of all the lists."""
-    return lambda columns: pl.col(columns[name]).explode(empty_as_null=False, keep_nulls=False).alias(columns[name])
+    return lambda columns: elements(columns[name]).alias(columns[name])
 
 
 def gathered_set(name: str) -> Callable[[Columns], pl.Expr]:
-    return lambda columns: pl.col(columns[name]).explode(empty_as_null=False, keep_nulls=False).unique().alias(columns[name])
+    return lambda columns: elements(columns[name]).unique().alias(columns[name])
+
+
+def least_elements(name: str, most: int) -> Callable[[Columns], pl.Expr]:
+    """The least elements of all the lists, so many at most and each once."""
+    return lambda columns: elements(columns[name]).unique().sort().head(most).alias(columns[name])
 
 
 def first_by(value: str, *order: str, descending: bool = False) -> Callable[[Columns], pl.Expr]:

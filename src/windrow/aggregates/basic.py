@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from windrow.aggregates.base import Aggregate, Part, count, gathered_set, greatest, least, total
+from collections.abc import Callable
 
-COUNT = Aggregate((Part("n", "count({0}){over}", count("n")),), "{n}")
+import polars as pl
+
+from windrow.aggregates.base import Aggregate, Columns, Part, count, greatest, least, total
+from windrow.model.expr import Call
+
+
+def count_rows(call: Call) -> Aggregate:
+    """COUNT(*), COUNT(x), and COUNT(a, b): rows where none of them is NULL."""
+    args = ", ".join(f"{{{i}}}" for i in range(max(1, len(call.args))))
+    return Aggregate((Part("n", f"count({args}){{over}}", count("n")),), "{n}")
+
+
 COUNT_IF = Aggregate((Part("n", "count_if({0}){over}", count("n")),), "{n}")
 SUM = Aggregate((Part("s", "sum({0}){over}", total("s")),), "{s}")
 AVG = Aggregate((Part("s", "sum({0}){over}", total("s")), Part("n", "count({0}){over}", count("n"))), "{s} / {n}")
@@ -14,6 +25,28 @@ DELTA = Aggregate((Part("lo", "min({0}){over}", least("lo")), Part("hi", "max({0
 BOOL_AND = Aggregate((Part("b", "bool_and({0}){over}", least("b")),), "{b}")
 BOOL_OR = Aggregate((Part("b", "bool_or({0}){over}", greatest("b")),), "{b}")
 
-# Exact distinct forms keep the values themselves.
-_SEEN = Part("v", "collect_set({0}){over}", gathered_set("v"))
-COUNT_DISTINCT = Aggregate((_SEEN,), "CAST(size({v}) AS BIGINT)")
+# By how much a 64-bit sum that has overflowed is wrong, at least; rounding to DOUBLE is far less.
+_WRAP = 2.0**62
+
+
+def _total_or_null(columns: Columns) -> pl.Expr:
+    """NULL where a partial overflowed (it has values and no sum) or the sum of them does."""
+    sums, counts = pl.col(columns["s"]), pl.col(columns["n"])
+    is_lost = (sums.is_null() & (counts > 0)).any()
+    # Infinities and NaN, which only sums of DOUBLE have, wrap nothing.
+    has_wrapped = (sums.sum().cast(pl.Float64) - sums.cast(pl.Float64).sum()).fill_nan(0.0).abs() > _WRAP
+    is_known = sums.is_not_null().any() & ~is_lost & ~has_wrapped
+    return pl.when(is_known).then(sums.sum()).otherwise(None).alias(columns["s"])
+
+
+_N = Part("n", "count({0}){over}", count("n"))
+TRY_SUM = Aggregate((Part("s", "try_sum({0}){over}", _total_or_null), _N), "{s}")
+
+
+def _bits(combine: Callable[[pl.Expr], pl.Expr]) -> Callable[[Columns], pl.Expr]:
+    return lambda columns: combine(pl.col(columns["b"]).drop_nulls()).alias(columns["b"])
+
+
+BIT_AND = Aggregate((Part("b", "bit_and({0}){over}", _bits(pl.Expr.bitwise_and)),), "{b}")
+BIT_OR = Aggregate((Part("b", "bit_or({0}){over}", _bits(pl.Expr.bitwise_or)),), "{b}")
+BIT_XOR = Aggregate((Part("b", "bit_xor({0}){over}", _bits(pl.Expr.bitwise_xor)),), "{b}")

@@ -14,7 +14,9 @@ def _mean(name: str, weight: str) -> Callable[[Columns], pl.Expr]:
 
 
 def _weighted_mean(value: str, weight: str) -> pl.Expr:
-    return (pl.col(value) * pl.col(weight)).sum() / pl.col(weight).sum()
+    """NULL of nothing: a NaN would stay for ever, whatever comes to it."""
+    total = pl.col(weight).sum()
+    return pl.when(total > 0).then((pl.col(value) * pl.col(weight)).sum() / total)
 
 
 def _co_moment(moment: str, x: str, y: str, weight: str) -> Callable[[Columns], pl.Expr]:
@@ -38,6 +40,27 @@ VAR_SAMP = Aggregate(_SPREAD, "CASE WHEN {n} > 1 THEN {m2} / ({n} - 1) END")
 VAR_POP = Aggregate(_SPREAD, "CASE WHEN {n} > 0 THEN {m2} / {n} END")
 STDDEV_SAMP = Aggregate(_SPREAD, "CASE WHEN {n} > 1 THEN sqrt({m2} / ({n} - 1)) END")
 STDDEV_POP = Aggregate(_SPREAD, "CASE WHEN {n} > 0 THEN sqrt({m2} / {n}) END")
+
+
+def _third(columns: Columns) -> pl.Expr:
+    m3, m2, n = pl.col(columns["m3"]), pl.col(columns["m2"]), pl.col(columns["n"])
+    d = pl.col(columns["mean"]) - _weighted_mean(columns["mean"], columns["n"])
+    return (m3.sum() + (3 * d * m2 + n * d**3).sum()).alias(columns["m3"])
+
+
+def _fourth(columns: Columns) -> pl.Expr:
+    m4, m3, m2, n = (pl.col(columns[name]) for name in ("m4", "m3", "m2", "n"))
+    d = pl.col(columns["mean"]) - _weighted_mean(columns["mean"], columns["n"])
+    return (m4.sum() + (4 * d * m3 + 6 * d**2 * m2 + n * d**4).sum()).alias(columns["m4"])
+
+
+# Spark tells skewness and kurtosis, of which the sums of third and fourth powers of deviations are worked out again.
+_X0 = "CAST({0} AS DOUBLE)"
+_M2_SQL = f"(var_pop({_X0}){{over}} * count({{0}}){{over}})"
+_M3 = Part("m3", f"coalesce(skewness({_X0}){{over}} * pow({_M2_SQL}, 1.5D) / sqrt(count({{0}}){{over}}), 0D)", _third)
+_M4 = Part("m4", f"coalesce((kurtosis({_X0}){{over}} + 3) * {_M2_SQL} * {_M2_SQL} / count({{0}}){{over}}, 0D)", _fourth)
+SKEWNESS = Aggregate((*_SPREAD, _M3), "CASE WHEN {m2} > 0 THEN sqrt({n}) * {m3} / pow({m2}, 1.5D) END")
+KURTOSIS = Aggregate((*_SPREAD, _M3, _M4), "CASE WHEN {m2} > 0 THEN {n} * {m4} / ({m2} * {m2}) - 3 END")
 
 # Two-argument forms look only at rows where both are there. {0} is y and {1} is x, as in REGR_SLOPE(y, x).
 _X = "CASE WHEN {0} IS NOT NULL THEN CAST({1} AS DOUBLE) END"

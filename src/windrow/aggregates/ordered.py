@@ -1,10 +1,13 @@
-"""Aggregates that look at the order of rows: first and last by arrival, by another value, and lists in arrival order."""
+"""Aggregates that look at the order of rows: first and last by arrival, by time or by another value, and lists in order."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
-from windrow.aggregates.base import Aggregate, Columns, Part, first_by, gathered, greatest, least
+from windrow.aggregates.base import Aggregate, Columns, FormOfCall, Part, elements, first_by, gathered, greatest, least
+from windrow.model.expr import Call, SortKey
 
 # NULLs are skipped, so a row without a value has no place in the order.
 _PLACE = "CASE WHEN {0} IS NOT NULL THEN {seq} END"
@@ -25,30 +28,128 @@ def _by_arrival(pick: str, edge: str, *, is_last: bool) -> Aggregate:
     )
 
 
-FIRST = _by_arrival("min_by", "min", is_last=False)
-LAST = _by_arrival("max_by", "max", is_last=True)
+_FIRST = _by_arrival("min_by", "min", is_last=False)
+_LAST = _by_arrival("max_by", "max", is_last=True)
 
-MIN_BY = Aggregate(
+
+def _by_value(by: str, *, is_greatest: bool, is_last: bool) -> Aggregate:
+    """The value of the row where ``by`` is least or greatest; among several, of the first or last that arrived."""
+    pick, edge = ("max_by", "max") if is_greatest else ("min_by", "min")
+    # Where the greatest is wanted and the first of them, later rows count as less.
+    sign = "-" if is_greatest != is_last else ""
+    is_there = f"{{0}} IS NOT NULL AND {by} IS NOT NULL"
+    fields = {"t": by, "b": f"{sign}{{batch}}", "s": f"{sign}{{seq}}"}
+    # Every field can be NULL, since Arrow takes no other inside a struct that is NULL.
+    struct = f"struct({', '.join(f'CASE WHEN {is_there} THEN {sql} END AS {name}' for name, sql in fields.items())})"
+    order = f"CASE WHEN {is_there} THEN {struct} END"
+
+    def ranked(columns: Columns, name: str) -> pl.Expr:
+        whole = pl.col(columns["o"])
+        present = whole.struct.field("t").is_not_null()
+        keys = [whole.struct.field(field).filter(present) for field in fields]
+        return pl.col(columns[name]).filter(present).sort_by(keys, descending=is_greatest).first().alias(columns[name])
+
+    return Aggregate(
+        (
+            Part("v", f"{pick}({{0}}, {order}){{over}}", lambda columns: ranked(columns, "v")),
+            Part("o", f"{edge}({order}){{over}}", lambda columns: ranked(columns, "o")),
+        ),
+        "{v}",
+    )
+
+
+EARLIEST = _by_value("{time}", is_greatest=False, is_last=False)
+LATEST = _by_value("{time}", is_greatest=True, is_last=True)
+
+
+def first(call: Call) -> Aggregate | None:
+    """FIRST(x) by arrival, FIRST(x ORDER BY y) by a value."""
+    match call.within_group:
+        case ():
+            return _FIRST
+        case (key,):
+            return _by_value(f"{{{len(call.args)}}}", is_greatest=key.descending, is_last=False)
+        case _:
+            return None
+
+
+def last(call: Call) -> Aggregate | None:
+    match call.within_group:
+        case ():
+            return _LAST
+        case (key,):
+            return _by_value(f"{{{len(call.args)}}}", is_greatest=not key.descending, is_last=True)
+        case _:
+            return None
+
+
+_MIN_BY = Aggregate(
     (Part("v", "min_by({0}, {1}){over}", first_by("v", "by")), Part("by", "min({1}){over}", least("by"))),
     "{v}",
 )
-MAX_BY = Aggregate(
+_MAX_BY = Aggregate(
     (Part("v", "max_by({0}, {1}){over}", first_by("v", "by", descending=True)), Part("by", "max({1}){over}", greatest("by"))),
     "{v}",
 )
 
 
-def _in_arrival_order(finish: str, constant_args: tuple[int, ...] = ()) -> Aggregate:
-    """Elements carry (batch, place), and are sorted once, when the value is shown."""
-    element = "CASE WHEN {0} IS NOT NULL THEN struct({batch} AS b, {seq} AS s, {0} AS v) END"
-    return Aggregate((Part("l", f"collect_list({element}){{over}}", gathered("l")),), finish, constant_args)
+def min_by(call: Call) -> Aggregate | None:
+    """A third argument would ask for several values."""
+    return _MIN_BY if len(call.args) == 2 else None
 
 
-ARRAY_AGG = _in_arrival_order("transform(array_sort({l}), e -> e.v)")
-STRING_AGG = _in_arrival_order(
-    "CASE WHEN size({l}) > 0 THEN array_join(transform(array_sort({l}), e -> CAST(e.v AS STRING)), {1}) END", (1,)
-)
-STRING_AGG_BARE = _in_arrival_order("CASE WHEN size({l}) > 0 THEN array_join(transform(array_sort({l}), e -> CAST(e.v AS STRING)), '') END")
+def max_by(call: Call) -> Aggregate | None:
+    return _MAX_BY if len(call.args) == 2 else None
+
+
+def _once(columns: Columns) -> pl.Expr:
+    """Of equal values the one that arrived first."""
+    whole = elements(columns["l"])
+    ranked = whole.sort_by([whole.struct.field("b"), whole.struct.field("s")])
+    return ranked.filter(ranked.struct.field("v").is_first_distinct()).alias(columns["l"])
+
+
+def _sorted_list(call: Call, merge: Callable[[Columns], pl.Expr]) -> tuple[Part, str]:
+    """A list of values with what they are sorted by, and SQL for the values in order: ORDER BY, then arrival.
+
+    Elements carry (batch, place) and the keys of ORDER BY, and are sorted once, when the value is shown.
+    """
+    keys = [f", {{{len(call.args) + i}}} AS k{i}" for i in range(len(call.within_group))]
+    element = f"CASE WHEN {{0}} IS NOT NULL THEN struct({{batch}} AS b, {{seq}} AS s, {{0}} AS v{''.join(keys)}) END"
+    order = f", (x, y) -> {_comparison(call.within_group)}" if keys else ""
+    return Part("l", f"collect_list({element}){{over}}", merge), f"transform(array_sort({{l}}{order}), e -> e.v)"
+
+
+def _comparison(keys: tuple[SortKey, ...]) -> str:
+    """SQL that says which of x and y comes first: by each key in turn, and by arrival where they are equal."""
+    text = "CASE WHEN x.b < y.b OR (x.b = y.b AND x.s < y.s) THEN -1 WHEN x.b = y.b AND x.s = y.s THEN 0 ELSE 1 END"
+    for i, key in reversed(list(enumerate(keys))):
+        nulls_first = not key.descending if key.nulls_first is None else key.nulls_first
+        null, less = (-1 if nulls_first else 1), (1 if key.descending else -1)
+        text = (
+            f"CASE WHEN x.k{i} <=> y.k{i} THEN {text} WHEN x.k{i} IS NULL THEN {null} WHEN y.k{i} IS NULL THEN {-null} "
+            f"WHEN x.k{i} < y.k{i} THEN {less} ELSE {-less} END"
+        )
+    return text
+
+
+def array_agg(call: Call) -> Aggregate:
+    part, values = _sorted_list(call, gathered("l"))
+    return Aggregate((part,), values)
+
+
+def _joined(merge: Callable[[Columns], pl.Expr]) -> FormOfCall:
+    def form(call: Call) -> Aggregate:
+        part, values = _sorted_list(call, merge)
+        between = "{1}" if len(call.args) > 1 else "''"
+        texts = f"transform({values}, e -> CAST(e AS STRING))"
+        return Aggregate((part,), f"CASE WHEN size({{l}}) > 0 THEN array_join({texts}, {between}) END", (1,) if len(call.args) > 1 else ())
+
+    return form
+
+
+string_agg = _joined(gathered("l"))
+string_agg_distinct = _joined(_once)
 
 
 def _any_of(columns: Columns) -> pl.Expr:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from windrow.aggregates import basic, moments, ordered, quantiles
-from windrow.aggregates.base import Aggregate
+from windrow.aggregates import approximate, basic, distinct, moments, ordered, quantiles
+from windrow.aggregates.base import Aggregate, FormOfCall
+from windrow.model.expr import Call
 
-AGGREGATES: dict[str, Aggregate] = {
-    "COUNT": basic.COUNT,
+AGGREGATES: dict[str, Aggregate | FormOfCall] = {
+    "COUNT": basic.count_rows,
     "COUNT_IF": basic.COUNT_IF,
-    "COUNT_DISTINCT": basic.COUNT_DISTINCT,
+    "COUNT_DISTINCT": distinct.count_distinct,
+    "APPROX_COUNT_DISTINCT": approximate.COUNT_DISTINCT,
     "SUM": basic.SUM,
+    "TRY_SUM": basic.TRY_SUM,
     "AVG": basic.AVG,
     "MEAN": basic.AVG,
+    "TRY_AVG": basic.AVG,
     "MIN": basic.MIN,
     "MAX": basic.MAX,
     "DELTA": basic.DELTA,
@@ -20,6 +24,9 @@ AGGREGATES: dict[str, Aggregate] = {
     "BOOL_OR": basic.BOOL_OR,
     "SOME": basic.BOOL_OR,
     "ANY": basic.BOOL_OR,
+    "BIT_AND": basic.BIT_AND,
+    "BIT_OR": basic.BIT_OR,
+    "BIT_XOR": basic.BIT_XOR,
     "VARIANCE": moments.VAR_SAMP,
     "VAR_SAMP": moments.VAR_SAMP,
     "VAR_POP": moments.VAR_POP,
@@ -27,6 +34,8 @@ AGGREGATES: dict[str, Aggregate] = {
     "STD": moments.STDDEV_SAMP,
     "STDDEV_SAMP": moments.STDDEV_SAMP,
     "STDDEV_POP": moments.STDDEV_POP,
+    "SKEWNESS": moments.SKEWNESS,
+    "KURTOSIS": moments.KURTOSIS,
     "COVAR_SAMP": moments.COVAR_SAMP,
     "COVAR_POP": moments.COVAR_POP,
     "CORR": moments.CORR,
@@ -39,41 +48,68 @@ AGGREGATES: dict[str, Aggregate] = {
     "REGR_SLOPE": moments.REGR_SLOPE,
     "REGR_INTERCEPT": moments.REGR_INTERCEPT,
     "REGR_R2": moments.REGR_R2,
-    "FIRST": ordered.FIRST,
-    "FIRST_VALUE": ordered.FIRST,
-    "LAST": ordered.LAST,
-    "LAST_VALUE": ordered.LAST,
+    "FIRST": ordered.first,
+    "FIRST_VALUE": ordered.first,
+    "EARLIEST_BY_OFFSET": ordered.first,
+    "LAST": ordered.last,
+    "LAST_VALUE": ordered.last,
+    "LATEST_BY_OFFSET": ordered.last,
+    "EARLIEST": ordered.EARLIEST,
+    "LATEST": ordered.LATEST,
     "ANY_VALUE": ordered.ANY_VALUE,
-    "MIN_BY": ordered.MIN_BY,
-    "MAX_BY": ordered.MAX_BY,
-    "ARRAY_AGG": ordered.ARRAY_AGG,
-    "COLLECT_LIST": ordered.ARRAY_AGG,
-    "COLLECT_SET": quantiles.COLLECT_SET,
-    "STRING_AGG": ordered.STRING_AGG,
-    "LISTAGG": ordered.STRING_AGG,
+    "MIN_BY": ordered.min_by,
+    "MAX_BY": ordered.max_by,
+    "ARRAY_AGG": ordered.array_agg,
+    "COLLECT_LIST": ordered.array_agg,
+    "COLLECT_SET": distinct.COLLECT_SET,
+    "STRING_AGG": ordered.string_agg,
+    "LISTAGG": ordered.string_agg,
+    "MODE": quantiles.mode,
     "MEDIAN": quantiles.MEDIAN,
-    "PERCENTILE_CONT": quantiles.PERCENTILE_CONT,
-    "PERCENTILE_DISC": quantiles.PERCENTILE_DISC,
+    "PERCENTILE": quantiles.percentile,
+    "PERCENTILE_CONT": quantiles.percentile_cont,
+    "PERCENTILE_DISC": quantiles.percentile_disc,
+    "PERCENTILE_APPROX": approximate.percentile,
+    "APPROX_PERCENTILE": approximate.percentile,
 }
 
-_DISTINCT = {"COUNT": basic.COUNT_DISTINCT, "ARRAY_AGG": quantiles.COLLECT_SET, "COLLECT_LIST": quantiles.COLLECT_SET}
-_DESCENDING = {"PERCENTILE_CONT": quantiles.PERCENTILE_CONT_DESC, "PERCENTILE_DISC": quantiles.PERCENTILE_DISC_DESC}
-_BARE = {"STRING_AGG": ordered.STRING_AGG_BARE, "LISTAGG": ordered.STRING_AGG_BARE}
+_DISTINCT: dict[str, Aggregate | FormOfCall] = {
+    "COUNT": distinct.count_distinct,
+    "SUM": distinct.SUM,
+    "AVG": distinct.AVG,
+    "MEAN": distinct.AVG,
+    "TRY_AVG": distinct.AVG,
+    "BIT_XOR": distinct.BIT_XOR,
+    "VARIANCE": distinct.VARIANCE_SAMP,
+    "VAR_SAMP": distinct.VARIANCE_SAMP,
+    "VAR_POP": distinct.VARIANCE_POP,
+    "STDDEV": distinct.DEVIATION_SAMP,
+    "STD": distinct.DEVIATION_SAMP,
+    "STDDEV_SAMP": distinct.DEVIATION_SAMP,
+    "STDDEV_POP": distinct.DEVIATION_POP,
+    "SKEWNESS": distinct.SKEW,
+    "KURTOSIS": distinct.TAIL,
+    "ARRAY_AGG": distinct.COLLECT_SET,
+    "COLLECT_LIST": distinct.COLLECT_SET,
+    "STRING_AGG": ordered.string_agg_distinct,
+    "LISTAGG": ordered.string_agg_distinct,
+    "MEDIAN": quantiles.MEDIAN_DISTINCT,
+    "PERCENTILE": quantiles.percentile_distinct,
+}
 # DISTINCT changes nothing for these.
-_INDIFFERENT = {"MIN", "MAX", "BOOL_AND", "BOOL_OR", "EVERY", "SOME", "ANY", "COLLECT_SET", "COUNT_DISTINCT", "DELTA"}
+_INDIFFERENT = frozenset(
+    "MIN MAX DELTA BOOL_AND BOOL_OR EVERY SOME ANY BIT_AND BIT_OR COLLECT_SET COUNT_DISTINCT APPROX_COUNT_DISTINCT FIRST FIRST_VALUE "
+    "EARLIEST EARLIEST_BY_OFFSET ANY_VALUE MIN_BY MAX_BY".split()
+)
 
 
-def find_aggregate(name: str, arguments: int, *, is_distinct: bool = False, is_descending: bool = False) -> Aggregate | None:
+def find_aggregate(call: Call) -> Aggregate | None:
     """The form of an aggregate that a call means, or None where there is none.
 
-    >>> find_aggregate("count", 1, is_distinct=True) is basic.COUNT_DISTINCT
+    >>> find_aggregate(Call("max", distinct=True)) is basic.MAX
     True
     """
-    key = name.upper()
-    if is_distinct and key not in _INDIFFERENT:
-        return _DISTINCT.get(key)
-    if is_descending and key in _DESCENDING:
-        return _DESCENDING[key]
-    if arguments == 1 and key in _BARE:
-        return _BARE[key]
-    return AGGREGATES.get(key)
+    key = call.name.upper()
+    forms = _DISTINCT if call.distinct and key not in _INDIFFERENT else AGGREGATES
+    form = forms.get(key)
+    return form if form is None or isinstance(form, Aggregate) else form(call)

@@ -74,6 +74,16 @@ def _average(args: Sequence[DataType]) -> DataType:
             return UNKNOWN
 
 
+def _of_shares(share: int, value: ReturnRule) -> ReturnRule:
+    """An array of values where the argument is an array of shares."""
+
+    def returns(args: Sequence[DataType]) -> DataType:
+        is_array = len(args) > share and isinstance(args[share], Array)
+        return Array(value(args)) if is_array else value(args)
+
+    return returns
+
+
 def _last_type(args: Sequence[DataType]) -> DataType:
     return args[-1] if args else UNKNOWN
 
@@ -98,6 +108,10 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     replace(
         _own("count_distinct", "count_distinct(expr, ...)", "how many values differ", (1,), _fixed(BIGINT), _AGGREGATE), is_variadic=True
     ),
+    _own("earliest", "earliest(expr)", "the first value in event time", (1,), same_as(0), _AGGREGATE),
+    _own("latest", "latest(expr)", "the last value in event time", (1,), same_as(0), _AGGREGATE),
+    _own("earliest_by_offset", "earliest_by_offset(expr)", "the first value that arrived, as FIRST", (1,), same_as(0), _AGGREGATE),
+    _own("latest_by_offset", "latest_by_offset(expr)", "the last value that arrived, as LAST", (1,), same_as(0), _AGGREGATE),
     _own("json_value", "json_value(json, path)", "the scalar at a JSONPath, as text", (2,), _fixed(STRING)),
     _own("json_exists", "json_exists(json, path)", "whether a JSONPath finds anything", (2,), _fixed(BOOLEAN)),
     _own("json_query", "json_query(json, path)", "the object or array at a JSONPath, as JSON text", (2,), _fixed(STRING)),
@@ -116,8 +130,10 @@ _RETURNS: dict[str, ReturnRule] = {
     "first_value": same_as(0), "last_value": same_as(0), "any_value": same_as(0), "min_by": same_as(0), "max_by": same_as(0),
     "mode": _last_type, "lag": same_as(0), "lead": same_as(0), "nth_value": same_as(0), "nullif": same_as(0), "abs": same_as(0),
     "negative": same_as(0), "positive": same_as(0), "row_number": _fixed(INT), "rank": _fixed(INT), "dense_rank": _fixed(INT),
-    "ntile": _fixed(INT), "percent_rank": _fixed(DOUBLE), "cume_dist": _fixed(DOUBLE), "percentile_cont": _fixed(DOUBLE),
-    "percentile_disc": _last_type, "median": _fixed(DOUBLE), "listagg": _fixed(STRING), "string_agg": _fixed(STRING),
+    "ntile": _fixed(INT), "percent_rank": _fixed(DOUBLE), "cume_dist": _fixed(DOUBLE), "percentile_cont": _of_shares(0, _fixed(DOUBLE)),
+    "percentile": _of_shares(1, _fixed(DOUBLE)), "percentile_approx": _of_shares(1, same_as(0)),
+    "approx_percentile": _of_shares(1, same_as(0)), "percentile_disc": _of_shares(0, _last_type),
+    "median": _fixed(DOUBLE), "listagg": _fixed(STRING), "string_agg": _fixed(STRING),
     "collect_list": _array_of, "collect_set": _array_of, "array_agg": _array_of, "array": _array_of_common, "coalesce": _common_from(0),
     "nvl": _common_from(0), "ifnull": _common_from(0), "greatest": _common_from(0), "least": _common_from(0), "if": _common_from(1),
     "nvl2": _common_from(1), "explode": _element, "explode_outer": _element, "element_at": _element, "try_element_at": _element,
@@ -144,6 +160,8 @@ _ALL_NUMBERS = (
 )
 _NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(), (0,)) | dict.fromkeys(_ALL_NUMBERS.split(), None)
 _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
+# Where a share of rows may also be an array of them, of which probing tells one type only.
+_SHARES = {"percentile": 1, "percentile_approx": 1, "approx_percentile": 1, "percentile_cont": 0, "percentile_disc": 0}
 _UNITS = frozenset("date_add dateadd date_diff datediff extract date_part datepart date_trunc trunc".split())
 
 
@@ -157,6 +175,7 @@ def sharpened(spark: Function) -> Function:
         counts=_COUNTS.get(name, spark.counts) if least is None else (least,),
         is_variadic=(spark.is_variadic and name not in _COUNTS) or least is not None,
         returns=_RETURNS.get(name, spark.returns),
+        refuses=tuple(frozenset() if _SHARES.get(name) == position else types for position, types in enumerate(spark.refuses)),
         numbers=_NUMBERS.get(name, ()),
         needs_within_group=name in _WITHIN_GROUP,
         takes_unit=name in _UNITS,

@@ -94,6 +94,7 @@ _LINES: tuple[tuple[str, Callable[[Account], int]], ...] = (
     ("+ dropped", lambda account: sum(account.dropped.values())),
     ("of these late, as corrections", lambda account: account.late_corrected),
     ("of these late, into the next window", lambda account: account.late_included),
+    ("of these behind the watermark", lambda account: account.late_warned),
     ("rows emitted", lambda account: account.emitted),
 )
 _ALWAYS = ("rows in", "= aggregated or passed on", "+ filtered out", "+ dead letters")

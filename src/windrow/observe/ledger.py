@@ -10,7 +10,10 @@ from typing import Any
 
 @dataclass
 class Account:
-    """One source or one statement. ``dead`` and ``dropped`` are by reason code."""
+    """One source or one statement. ``dead`` and ``dropped`` are by reason code.
+
+    The ``late_`` numbers are of rows that passed: ``late_warned`` were behind their partition's watermark, which a source only counts.
+    """
 
     rows_in: int = 0
     passed: int = 0
@@ -19,6 +22,7 @@ class Account:
     dropped: Counter[str] = field(default_factory=Counter)
     late_corrected: int = 0
     late_included: int = 0
+    late_warned: int = 0
     emitted: int = 0
 
     @property
@@ -37,6 +41,7 @@ class Account:
         self.dropped.update(other.dropped)
         self.late_corrected += other.late_corrected
         self.late_included += other.late_included
+        self.late_warned += other.late_warned
         self.emitted += other.emitted
 
     def to_json(self) -> dict[str, Any]:
@@ -48,6 +53,7 @@ class Account:
             "dropped": dict(sorted(self.dropped.items())),
             "late_corrected": self.late_corrected,
             "late_included": self.late_included,
+            "late_warned": self.late_warned,
             "emitted": self.emitted,
         }
 
@@ -61,6 +67,7 @@ class Account:
             Counter(data["dropped"]),
             data["late_corrected"],
             data["late_included"],
+            data["late_warned"],
             data["emitted"],
         )
 

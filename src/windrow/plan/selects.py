@@ -34,7 +34,7 @@ from windrow.plan.looking import plan_look_back
 from windrow.plan.sources import duration_option
 from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
-from windrow.windowing.panes import Speech
+from windrow.windowing.speech import AT_CLOSE, Speech
 
 
 def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> Derive | Aggregate | LookBack:
@@ -207,7 +207,7 @@ class _Slots:
 
 
 def is_aggregate(node: Node) -> bool:
-    return isinstance(node, Call) and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is not None
+    return isinstance(node, Call) and find_aggregate(node) is not None
 
 
 def _has_aggregate(node: Node | None) -> bool:
@@ -260,7 +260,7 @@ def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
 def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
     """How rows reach the step, with the reason."""
     kind = window.kind if window else None
-    by_row = speech.every_row or speech.every_records is not None or speech.when or speech.once
+    by_row = speech.by_row
     match kind:
         case Rows():
             return Feed.SINGLE, "ROWS windows count rows in arrival order"
@@ -274,7 +274,7 @@ def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
             return Feed.WINDOWS, "one pane per group, for ever"
         case Sliding() if window is not None and isinstance(window.late, IncludeInNext) and _lateness(window):
             return Feed.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
-        case Tumbling() | Sliding() if speech == Speech(on_close=True):
+        case Tumbling() | Sliding() if speech == AT_CLOSE:
             return Feed.SLICES, "windows speak once, when they close: they are merged from slices then"
         case _:
             return Feed.WINDOWS, "panes speak before they close"

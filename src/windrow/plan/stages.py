@@ -9,7 +9,7 @@ from enum import Enum
 from windrow.model.expr import Call, Expr, Over, SortKey
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
-from windrow.windowing.panes import Speech
+from windrow.windowing.speech import Speech
 
 
 @dataclass(frozen=True)

@@ -36,21 +36,20 @@ class Accountant:
 
     def judge_at_source(self, read: Read, frame: DataFrame, clock: Clock) -> DataFrame:
         """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
-        if read.clock.late_rows != "drop":
+        behind = _behind(read, clock)
+        if read.clock.late_rows != "drop" or behind is None:
             return frame
-        marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
-        if not marks:
-            return frame
-        behind = " OR ".join(
-            f"(_partition = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', '_partition')})" for p, mark in marks.items()
-        )
-        fate = f"CAST(CASE WHEN {FATE} = 0 AND ({behind}) THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
+        fate = f"CAST(CASE WHEN {behind} THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
         return frame.selectExpr(f"* EXCEPT ({FATE})", f"{fate} AS {FATE}")
 
-    def account(self, read: Read, frame: DataFrame, batch_id: int, result: BatchResult) -> dict[int, int]:
-        """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside."""
+    def account(self, read: Read, frame: DataFrame, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
+        """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside.
+
+        ``clock`` is the one the batch started with.
+        """
         filters = [stage for stage in self._job.readers_of(read.name) if isinstance(stage, Derive)]
-        columns = ["count(1) AS " + ROWS_COUNT, "max(unix_micros(_event_time)) AS _greatest"]
+        behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
+        columns = ["count(1) AS " + ROWS_COUNT, "max(unix_micros(_event_time)) AS _greatest", f"count_if({behind or 'false'}) AS _behind"]
         for index, stage in enumerate(filters):
             condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
             columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
@@ -59,6 +58,7 @@ class Accountant:
         found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM (SELECT *, {row} AS {ROW} FROM {view}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
         self.book_source(read.name, found, batch_id, result)
+        result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
         total = pc.sum(good[ROWS_COUNT]).as_py() or 0
         for index, stage in enumerate(filters):
@@ -119,6 +119,15 @@ class Accountant:
             good = frame.where(f"{FATE} = 0") if FATE in frame.columns else frame
             total = good.count()
         book_filter(ledger, stage.name, total, passed)
+
+
+def _behind(read: Read, clock: Clock) -> str | None:
+    """SQL that is true for a sound row behind the watermark of its own partition; None while no partition has one."""
+    marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
+    own = " OR ".join(
+        f"(_partition = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', '_partition')})" for p, mark in marks.items()
+    )
+    return f"({FATE} = 0 AND ({own}))" if marks else None
 
 
 def book_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:

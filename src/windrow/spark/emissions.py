@@ -18,7 +18,7 @@ from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 from windrow.windowing.having import LET_OUT
-from windrow.windowing.panes import Speech
+from windrow.windowing.speech import AT_CLOSE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +50,8 @@ class Finisher:
     def _with_values(self, table: pa.Table) -> DataFrame:
         """Emissions with the value of every aggregate."""
         frame = self._spark.createDataFrame(table).coalesce(1)
-        return frame.selectExpr("*", *(f"{finish_sql(item)} AS {quote(item.slot)}" for item in self._stage.aggregates))
+        lists = {name: kind.removeprefix("array<").removesuffix(">") for name, kind in frame.dtypes if kind.startswith("array<")}
+        return frame.selectExpr("*", *(f"{finish_sql(item, lists)} AS {quote(item.slot)}" for item in self._stage.aggregates))
 
     def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
         assert self._renames is not None
@@ -104,7 +105,7 @@ class Finisher:
 
 def speaks_again(stage: Aggregate) -> bool:
     """Whether a group may be emitted more than once for the same window."""
-    return stage.lateness > 0 or stage.speech != Speech(on_close=True)
+    return stage.lateness > 0 or stage.speech != AT_CLOSE
 
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:

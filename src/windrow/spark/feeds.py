@@ -6,13 +6,14 @@ same job, as groups of their own that carry the whole row; so do the counts of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates import Aggregate as AggregateForm
-from windrow.aggregates import find_aggregate
+from windrow.aggregates import find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
@@ -21,8 +22,8 @@ from windrow.spark.expressions import of_batch, quote, to_sql
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
-from windrow.windowing.panes import WHEN
 from windrow.windowing.sessions import LATE_ID
+from windrow.windowing.speech import WHEN
 
 ROW = "_row"  # the whole row, for one that is set aside
 ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
@@ -64,30 +65,21 @@ def part_names(item: AggregateItem) -> dict[str, str]:
 
 
 def form_of(item: AggregateItem) -> AggregateForm:
-    form = find_aggregate(item.call.name, len(item.call.args), is_distinct=item.call.distinct, is_descending=_is_descending(item.call))
+    form = find_aggregate(item.call)
     assert form is not None, f"no aggregate {item.call.name}"
     return form
-
-
-def _is_descending(call: Call) -> bool:
-    return any(key.descending for key in call.within_group)
 
 
 def arguments_of(call: Call) -> list[str]:
     """Arguments as SQL, FILTER folded in: where it fails they are NULL, and NULLs are skipped.
 
-    An ordered-set aggregate gets its ordered value first, then its own arguments.
+    An ordered-set aggregate gets its ordered value first, then its own arguments; others get what they are ordered by last.
     """
-    if call.within_group:
-        args = [to_sql(call.within_group[0].expr), *(to_sql(arg) for arg in call.args)]
-    elif len(call.args) > 1 and call.distinct:
-        args = [
-            f"CASE WHEN {' AND '.join(f'{to_sql(a)} IS NOT NULL' for a in call.args)} THEN struct({', '.join(map(to_sql, call.args))}) END"
-        ]
-    else:
-        args = ["1" if isinstance(arg, Star) else to_sql(arg) for arg in call.args] or ["1"]
+    keys = [to_sql(key.expr) for key in call.within_group]
+    own = ["1" if isinstance(arg, Star) else to_sql(arg) for arg in call.args]
+    args = [*keys, *own] if orders_its_value(call) else [*own, *keys] or ["1"]
     if call.where is not None:
-        form = find_aggregate(call.name, len(call.args), is_distinct=call.distinct)
+        form = find_aggregate(call)
         constants = form.constant_args if form is not None else ()
         args = [arg if i in constants else f"CASE WHEN {to_sql(call.where)} THEN {arg} END" for i, arg in enumerate(args)]
     return args
@@ -224,7 +216,7 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
     for item in stage.aggregates:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
-            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(f"{request.batch_id}L", TIME), over=over)
+            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(f"{request.batch_id}L", TIME), time=TIME, over=over)
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
 
@@ -294,13 +286,33 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
     return f"SELECT {', '.join(wanted)} FROM ({judged})"
 
 
-def finish_sql(item: AggregateItem) -> str:
-    """An aggregate's value from its merged parts."""
+def finish_sql(item: AggregateItem, element_types: Mapping[str, str]) -> str:
+    """An aggregate's value from its merged parts. ``element_types`` has the type of the elements of each part that is a list."""
     args = arguments_of(item.call)
     form = form_of(item)
-    constants = {str(i): args[i] for i in form.constant_args}
+    constants = {str(i): args[i] for i in form.constant_args if i < len(args)}
     names = {name: quote(column) for name, column in part_names(item).items()}
     text = form.finish
+    if form.total_of is not None:
+        text = text.replace("{total}", _total_sql(f"{{{form.total_of}}}", element_types[part_names(item)[form.total_of]]))
     for name, value in {**names, **constants}.items():
         text = text.replace("{" + name + "}", value)
     return text
+
+
+def _total_sql(values: str, element_type: str) -> str:
+    """The sum of an array. An array has no SUM of its own, and adding up must start with a number of the right type."""
+    type_ = _sum_type(element_type)
+    return f"CASE WHEN size({values}) > 0 THEN aggregate({values}, CAST(0 AS {type_}), (a, e) -> CAST(a + e AS {type_})) END"
+
+
+def _sum_type(element_type: str) -> str:
+    """What Spark's SUM gives.
+
+    >>> _sum_type("decimal(10,2)"), _sum_type("int"), _sum_type("float")
+    ('DECIMAL(20,2)', 'BIGINT', 'DOUBLE')
+    """
+    if element_type.startswith("decimal("):
+        precision, scale = element_type.removeprefix("decimal(").removesuffix(")").split(",")
+        return f"DECIMAL({min(38, int(precision) + 10)},{scale})"
+    return "BIGINT" if element_type in ("tinyint", "smallint", "int", "bigint") else "DOUBLE"

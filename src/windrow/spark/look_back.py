@@ -104,7 +104,7 @@ def _is_plain(over: Over) -> bool:
     """Calls that one ordinary frame over the arrival order answers."""
     name = over.call.name.upper()
     frame = over.spec.frame
-    return (name in _IN_TURN or find_aggregate(name, len(over.call.args)) is not None) and (frame is None or not frame.is_range)
+    return (name in _IN_TURN or find_aggregate(over.call) is not None) and (frame is None or not frame.is_range)
 
 
 def _calls_in_turn(index: int, look: Look) -> list[tuple[str, str]]:

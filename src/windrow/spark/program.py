@@ -88,7 +88,7 @@ class BatchProgram:
         """The stage whose job can do the source's accounts on the way: its only reader, if its time is the source's own."""
         readers = self.job.readers_of(read.name)
         known = self._partitions.get(read.name)
-        if len(readers) != 1 or known is None or len(known) > MOST_CLOCK_COLUMNS:
+        if len(readers) != 1 or known is None or len(known) > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn":
             return None
         stage = readers[0]
         return stage if isinstance(stage, Aggregate) and not stage.on_arrival and not _has_own_clock(stage) else None
@@ -188,7 +188,7 @@ class BatchProgram:
                 run.cached.append(frame)
             run.flows[read.name] = Flow(tuple(column.name for column in read.columns), frame)
             if not is_direct:
-                reached = self._accountant.account(read, frame, run.batch.batch_id, run.result)
+                reached = self._accountant.account(read, frame, run.clocks[read.name], run.batch.batch_id, run.result)
         if frame is None or not is_direct:
             self._advance(read.name, reached, run)
 

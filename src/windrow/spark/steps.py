@@ -55,18 +55,9 @@ def build_step(stage: Aggregate | LookBack) -> WindowStep:
         case None:
             return PaneStep(layout, stage.speech, None, 0, stage.ttl)
         case Session(gap=gap, max_length=limit):
-            return SessionStep(
-                layout,
-                gap,
-                limit,
-                stage.lateness,
-                every_row=stage.speech.every_row,
-                per_batch=stage.speech.per_batch,
-                on_close=stage.speech.on_close,
-                include_late=isinstance(stage.late, IncludeInNext),
-            )
+            return SessionStep(layout, gap, limit, stage.lateness, stage.speech, include_late=isinstance(stage.late, IncludeInNext))
         case Rows(count=count):
-            return CountStep(layout, count, every_row=stage.speech.every_row)
+            return CountStep(layout, count, stage.speech)
         case _:
             assert_never(stage.window)
 

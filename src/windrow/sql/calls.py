@@ -137,7 +137,9 @@ def _read_arguments(cursor: Cursor, start: Token) -> Call:
     ignore_nulls = cursor.take("IGNORE", "NULLS")
     if not ignore_nulls:
         cursor.take("RESPECT", "NULLS")
-    return Call(start.text, args, distinct, ignore_nulls=ignore_nulls)
+    # FIRST(x ORDER BY t) says the same as FIRST(x) WITHIN GROUP (ORDER BY t).
+    ordered = cursor.between_commas(Cursor.sort_key) if cursor.take("ORDER", "BY") else ()
+    return Call(start.text, args, distinct, within_group=ordered, ignore_nulls=ignore_nulls)
 
 
 def _read_argument(cursor: Cursor, call: Token) -> Expr:

@@ -55,7 +55,11 @@ def read_triggers(cursor: Cursor) -> tuple[Trigger, ...]:
     """What follows TRIGGER: one or more, with OR between."""
     found = [_read_trigger(cursor)]
     while cursor.take("OR"):
+        start = cursor.peek()
         found.append(_read_trigger(cursor))
+        # Several conditions may stand beside each other; of two lengths or two numbers, one would be lost.
+        if isinstance(found[-1], EveryInterval | EveryRecords) and any(type(one) is type(found[-1]) for one in found[:-1]):
+            raise cursor.fault(codes.REPEATED, "EVERY is given twice", cursor.since(start), "keep one of them")
     return tuple(found)
 
 

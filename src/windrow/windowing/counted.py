@@ -6,13 +6,30 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import CHANGE, COUNT, EMISSION, END, FINAL, FIRST, FOREVER, LAST, REVISION, SEQ, START, Layout, join_on
+from windrow.windowing.columns import (
+    CHANGE,
+    COUNT,
+    EARLY,
+    EMISSION,
+    END,
+    FINAL,
+    FIRST,
+    FOREVER,
+    LAST,
+    REVISION,
+    SEQ,
+    START,
+    Layout,
+    join_on,
+)
 from windrow.windowing.shelf import Shelf
+from windrow.windowing.speech import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, Speech
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 _NUMBER = "_number"
 _BEFORE = "_before"
 _BLOCK = "_block"
+_SPEAKS = "_speaks"
 
 # EMIT CHANGES shows a window after each of its rows: so many rows of a group are taken at a time, since every one of them is
 # merged again for each that follows it.
@@ -25,37 +42,66 @@ class CountStep:
 
     layout: Layout
     count: int
-    every_row: bool = False
+    speech: Speech = AT_CLOSE
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
         shelf = Shelf.of(state, self.layout.keys)
         spoken: list[pl.DataFrame | None] = []
         if rows is not None and rows.height:
-            shelf, said = self._row_by_row(shelf, rows) if self.every_row else self._take(shelf, rows)
+            shelf, said = self._row_by_row(shelf, rows, tick) if self.speech.by_row else self._take(shelf, rows, tick)
             spoken.append(said)
         if not _is_end(tick):
-            return StepResult(shelf.tables(), stack(spoken))
+            shelf, early = self._interval_emissions(shelf, tick)
+            return StepResult(shelf.tables(), stack([*spoken, early]))
         left = shelf.everything()
-        if left is not None and not self.every_row:
-            spoken.append(self._shape(left.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL).sort(END, START, *self.layout.keys))
+        if left is not None and self.speech.on_close:
+            closed = left.with_columns((pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(FINAL).alias(EMISSION))
+            spoken.append(self._shape(closed).sort(END, START, *self.layout.keys))
         return StepResult({}, stack(spoken))
 
-    def _take(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame | None]:
-        """Merge what is held and the rows into windows, and let the full ones speak in the order they filled up."""
-        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
-        partials = self._numbered(held, rows)
-        window = (*self.layout.keys, _NUMBER)
-        books = partials.group_by(window).agg(pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(SEQ).max())
-        windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner")
-        full = windows.filter(pl.col(COUNT) == self.count).sort(SEQ)
-        left = windows.filter(pl.col(COUNT) < self.count).drop(_NUMBER, SEQ)
-        said = self._shape(full.with_columns(pl.lit(1, pl.Int32).alias(REVISION)), FINAL).with_columns(full[SEQ]) if full.height else None
-        return shelf.put(left.with_columns(pl.lit(0, pl.Int32).alias(REVISION))), said
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """What is held of a window. Only triggers ask when it spoke, and whether there is anything new."""
+        books = (EMITTED_AT, DIRTY) if self.speech.is_early else ()
+        return (*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *books)
 
-    def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
+    def _take(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Merge what is held and the rows into windows, and let those speak that should, in the order of their last rows."""
+        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        partials = self._numbered(held, rows, tick)
+        window = (*self.layout.keys, _NUMBER)
+        books = partials.group_by(window).agg(
+            pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(SEQ).max(), pl.col(REVISION).max(), pl.col(EMITTED_AT).min()
+        )
+        windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner").sort(SEQ)
+        is_full = pl.col(COUNT) == self.count
+        speaks = pl.lit(self.speech.per_batch) | (is_full & self.speech.on_close)
+        kind = pl.when(is_full & self.speech.on_close).then(pl.lit(FINAL)).otherwise(pl.lit(CHANGE))
+        after = windows.with_columns((pl.col(REVISION) + speaks.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), kind.alias(EMISSION))
+        left = after.filter(~is_full).with_columns(pl.lit(True).alias(DIRTY))
+        spoken = after.filter(speaks)
+        said = self._shape(spoken).with_columns(spoken[SEQ])
+        return shelf.put(left.select(self._columns)), said if said.height else None
+
+    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Windows that changed and have been silent for the interval of TRIGGER EVERY."""
+        if self.speech.interval is None:
+            return shelf, None
+        due = shelf.where(pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval))
+        if due is None:
+            return shelf, None
+        _, shelf = shelf.take(due.select(self.layout.keys))
+        said = due.with_columns(
+            (pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(False).alias(DIRTY)
+        )
+        spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION))).sort(START, *self.layout.keys)
+        return shelf.put(said), spoken
+
+    def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
         """All partials numbered by window: what is held is the beginning of window 0 of its group."""
         keys = list(self.layout.keys)
-        own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ).sort(SEQ)
+        when = pl.col(WHEN).fill_null(False) if WHEN in rows.columns else pl.lit(False)
+        own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ, when.alias(WHEN)).sort(SEQ)
         if held is None:
             own = own.with_columns(pl.lit(0, pl.Int64).alias(_BEFORE))
         else:
@@ -63,55 +109,72 @@ class CountStep:
             own = own.join(before, on=keys, how="left", nulls_equal=True) if keys else own.join(before, how="cross")
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         index = index.over(keys, order_by=SEQ) if keys else index
-        own = own.with_columns(((index + pl.col(_BEFORE).fill_null(0)) // self.count).alias(_NUMBER)).drop(_BEFORE)
+        own = own.with_columns(
+            ((index + pl.col(_BEFORE).fill_null(0)) // self.count).alias(_NUMBER),
+            pl.lit(0, pl.Int32).alias(REVISION),
+            pl.lit(tick.now, pl.Int64).alias(EMITTED_AT),
+        ).drop(_BEFORE)
         known = None if held is None else held.with_columns(pl.lit(0, pl.Int64).alias(_NUMBER), pl.lit(None, pl.Int64).alias(SEQ))
         every = stack([known, own])
         assert every is not None
         return every
 
-    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame | None]:
-        """EMIT CHANGES: each row shows its window as it stood after it."""
+    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Single rows make a window speak: it is shown as it stood after each of them."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
         rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
         spoken: list[pl.DataFrame | None] = []
         for block in rows.partition_by(_BLOCK, maintain_order=True):
-            shelf, said = self._take_block(shelf, block)
+            shelf, said = self._take_block(shelf, block, tick)
             spoken.append(said)
         every = stack(spoken)
-        assert every is not None
-        return shelf, every.sort(SEQ)
+        return shelf, None if every is None else every.sort(SEQ)
 
-    def _take_block(self, shelf: Shelf, rows: pl.DataFrame) -> tuple[Shelf, pl.DataFrame]:
+    def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame]:
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
-        partials = self._numbered(held, rows)
+        partials = self._numbered(held, rows, tick)
         window = [*self.layout.keys, _NUMBER]
-        if REVISION not in partials.columns:
-            partials = partials.with_columns(pl.lit(None, pl.Int32).alias(REVISION))
         running = partials.with_columns(
             pl.col(FIRST).cum_min().over(window),
             pl.col(LAST).cum_max().over(window),
-            # Every row says something, so a revision is the number of rows behind it.
-            (pl.col(REVISION).max().fill_null(0) + pl.col(SEQ).is_not_null().cum_sum()).over(window).cast(pl.Int32).alias(REVISION),
             pl.int_range(pl.len()).over(window).alias("_place"),
         ).drop(COUNT, *self.layout.parts)
         merged = self.layout.merge_members(partials, _up_to_each(partials, window))
         running = pl.concat([running, merged], how="horizontal")
+        running = running.with_columns((pl.col(SEQ).is_not_null() & self._speaks()).alias(_SPEAKS), self._kind().alias(EMISSION))
+        running = running.with_columns(
+            (pl.col(REVISION).max() + pl.col(_SPEAKS).cum_sum()).over(window).cast(pl.Int32).alias(REVISION),
+            pl.when(pl.col(_SPEAKS).any())
+            .then(pl.lit(tick.now, pl.Int64))
+            .otherwise(pl.col(EMITTED_AT).min())
+            .over(window)
+            .alias(EMITTED_AT),
+            (~pl.col(_SPEAKS)).alias(DIRTY),
+        )
         last = running.filter(pl.col("_place") == pl.col("_place").max().over(window))
+        said = running.filter(_SPEAKS)
         left = last.filter(pl.col(COUNT) < self.count)
-        said = running.filter(pl.col(SEQ).is_not_null())
-        shown = self._shape(said, CHANGE).with_columns(said[SEQ])
-        return shelf.put(left.select(*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION)), shown
+        return shelf.put(left.select(self._columns)), self._shape(said).with_columns(said[SEQ])
 
-    def _shape(self, said: pl.DataFrame, kind: str) -> pl.DataFrame:
+    def _speaks(self) -> pl.Expr:
+        """Whether a row makes its window speak at once. One that fills it up does so once, as the final emission if that is wanted."""
+        if self.speech.every_row:
+            return pl.lit(True)
+        speaks = (pl.col(COUNT) == self.count) & self.speech.on_close
+        if self.speech.every_records is not None:
+            speaks = speaks | (pl.col(COUNT) % self.speech.every_records == 0)
+        return speaks | pl.col(WHEN)
+
+    def _kind(self) -> pl.Expr:
+        if self.speech.every_row:
+            return pl.lit(CHANGE)
+        is_final = (pl.col(COUNT) == self.count) & self.speech.on_close
+        return pl.when(is_final).then(pl.lit(FINAL)).otherwise(pl.lit(EARLY))
+
+    def _shape(self, said: pl.DataFrame) -> pl.DataFrame:
         return said.select(
-            *self.layout.keys,
-            pl.col(FIRST).alias(START),
-            pl.col(LAST).alias(END),
-            COUNT,
-            *self.layout.parts,
-            pl.lit(kind).alias(EMISSION),
-            REVISION,
+            *self.layout.keys, pl.col(FIRST).alias(START), pl.col(LAST).alias(END), COUNT, *self.layout.parts, EMISSION, REVISION
         )
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:

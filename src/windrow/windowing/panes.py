@@ -28,29 +28,14 @@ from windrow.windowing.columns import (
     join_on,
 )
 from windrow.windowing.shelf import Shelf
+from windrow.windowing.speech import DIRTY, EMITTED_AT, WHEN, Speech
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
-WHEN = "_when"  # whether a row satisfies TRIGGER WHEN
-EMITTED_AT = "_emitted_at"
-DIRTY = "_dirty"
 SEEN_AT = "_seen_at"
 _SAID = "_said"
 _HELD = "_held"
 _ROW = "_row_index"
 _OWN = "_own"
-
-
-@dataclass(frozen=True)
-class Speech:
-    """When a pane speaks. ``every_row`` is EMIT CHANGES; ``per_batch`` keeps only the last of these in a batch; ``once`` is DISTINCT."""
-
-    every_row: bool = False
-    per_batch: bool = False
-    on_close: bool = False
-    every_records: int | None = None
-    when: bool = False
-    interval: int | None = None
-    once: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,19 @@ from typing import NamedTuple
 
 
 class Run(NamedTuple):
-    """A session as it stands: its bounds, how often it has spoken, and the numbers of the partials it is made of."""
+    """A session as it stands: its bounds, how often it has spoken, and the numbers of the partials it is made of.
+
+    ``largest`` is the row count of the largest session that it was made of when it last grew.
+    """
 
     first: int
     last: int
     revision: int
     members: tuple[int, ...]
+    rows: int = 1
+    largest: int = 0
+    emitted_at: int = 0
+    is_dirty: bool = True
 
 
 @dataclass
@@ -33,14 +40,22 @@ class RunRules:
         """All sessions of all groups."""
         return [run for runs in self._held.values() for run in runs]
 
-    def take(self, group: int, at: int, member: int) -> Run | None:
-        """The session that a row forms or joins, counted as having spoken; None where it had closed for good."""
-        own = Run(at, at, 0, (member,))
-        runs = self._joined([*self._held.get(group, ()), own])
+    def take(self, group: int, at: int, member: int, now: int) -> Run | None:
+        """The session that a row forms or joins; None where it had closed for good."""
+        own = Run(at, at, 0, (member,), emitted_at=now)
+        held = [run._replace(largest=run.rows) for run in self._held.get(group, ())]
+        runs = self._joined([*held, own])
         grown = next(run for run in runs if member in run.members)
         if len(grown.members) == 1 and self.end(grown) + self.lateness <= self.watermark:
             return self._include(group, member)
-        return self._spoken(group, runs, grown)
+        self._held[group] = runs
+        return grown
+
+    def speak(self, group: int, speaker: Run, now: int) -> Run:
+        """The session as it stands after an emission."""
+        said = speaker._replace(revision=speaker.revision + 1, emitted_at=now, is_dirty=False)
+        self._held[group] = [said if run is speaker else run for run in self._held[group]]
+        return said
 
     def end(self, run: Run) -> int:
         end = run.last + self.gap
@@ -53,8 +68,15 @@ class RunRules:
             if before is None or run.first > before.last + self.gap or not self._fits(before, run):
                 joined.append(run)
                 continue
-            revision = max(before.revision, run.revision)
-            joined[-1] = Run(before.first, max(before.last, run.last), revision, before.members + run.members)
+            joined[-1] = Run(
+                before.first,
+                max(before.last, run.last),
+                max(before.revision, run.revision),
+                before.members + run.members,
+                before.rows + run.rows,
+                max(before.largest, run.largest),
+                min(before.emitted_at, run.emitted_at),
+            )
         return joined
 
     def _fits(self, before: Run, run: Run) -> bool:
@@ -67,10 +89,6 @@ class RunRules:
         if not self.include_late or not open_ones:
             return None
         earliest = min(open_ones)
-        grown = earliest._replace(members=(*earliest.members, member))
-        return self._spoken(group, [grown if run is earliest else run for run in runs], grown)
-
-    def _spoken(self, group: int, runs: list[Run], speaker: Run) -> Run:
-        said = speaker._replace(revision=speaker.revision + 1)
-        self._held[group] = [said if run is speaker else run for run in runs]
-        return said
+        grown = earliest._replace(members=(*earliest.members, member), rows=earliest.rows + 1, largest=earliest.rows, is_dirty=True)
+        self._held[group] = [grown if run is earliest else run for run in runs]
+        return grown

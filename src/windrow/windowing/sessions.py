@@ -13,6 +13,7 @@ import polars as pl
 from windrow.windowing.columns import (
     CHANGE,
     COUNT,
+    EARLY,
     EMISSION,
     END,
     FINAL,
@@ -27,6 +28,7 @@ from windrow.windowing.columns import (
 )
 from windrow.windowing.runs import Run, RunRules
 from windrow.windowing.shelf import Shelf
+from windrow.windowing.speech import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, Speech
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 LATE_ID = "_late_id"
@@ -48,9 +50,7 @@ class SessionStep:
     gap: int
     max_length: int | None = None
     lateness: int = 0
-    every_row: bool = False
-    per_batch: bool = False
-    on_close: bool = True
+    speech: Speech = AT_CLOSE
     include_late: bool = False
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
@@ -59,28 +59,58 @@ class SessionStep:
         rejected: tuple[int, ...] = ()
         if rows is not None and rows.height:
             rows = rows if LATE_ID in rows.columns else rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
-            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.every_row else self._together(shelf, rows, tick)
+            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.speech.by_row else self._together(shelf, rows, tick)
+        shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
         shelf = shelf.keep(self._end() + self.lateness > tick.reached)
-        return StepResult(shelf.tables(), stack([spoken, closed]), rejected)
+        return StepResult(shelf.tables(), stack([spoken, early, closed]), rejected)
 
     def _together(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
         """The rows of a batch as one: where they stand among each other in time matters, in what order they came does not."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
-        clusters, rejected = self._reject(self._cluster(held, rows), tick)
+        clusters, rejected = self._reject(self._cluster(held, rows, tick), tick)
         if not clusters.height:
             return shelf, None, rejected
-        merged = self._merge(clusters)
-        speaks = pl.col("_touched") if self.per_batch else pl.col("_touched") & (self._end() <= tick.judged_by)
-        merged = merged.with_columns((pl.col(REVISION) + speaks.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), speaks.alias("_speaks"))
-        is_late = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(CHANGE))
-        said = self._shape(merged.filter(pl.col("_speaks")).with_columns(is_late.alias(EMISSION)))
+        speaks = pl.col("_touched") if self.speech.per_batch else pl.col("_touched") & (self._end() <= tick.judged_by)
+        shelf, said = self._say(shelf, self._merge(clusters), speaks, CHANGE, tick)
+        return shelf, said, rejected
+
+    def _say(self, shelf: Shelf, sessions: pl.DataFrame, speaks: pl.Expr, kind: str, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Put sessions back, after those have spoken that should. One that had closed before this batch speaks as a correction."""
+        speaks_now = sessions.select(speaks.alias("_speaks"))["_speaks"]
+        after = sessions.with_columns((pl.col(REVISION) + speaks_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
+        if self.speech.is_early:
+            spoken_at = pl.when(speaks_now).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT))
+            after = after.with_columns(spoken_at.alias(EMITTED_AT), pl.col(DIRTY) & ~speaks_now)
+        is_late = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind))
+        said = self._shape(after.filter(speaks_now).with_columns(is_late.alias(EMISSION)))
         said = said.sort(END, START, *self.layout.keys, nulls_last=False)
-        return shelf.put(merged.select(*self.layout.keys, *self._columns)), said if said.height else None, rejected
+        return shelf.put(after.select(*self.layout.keys, *self._columns)), said if said.height else None
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (FIRST, LAST, COUNT, *self.layout.parts, REVISION)
+        return (*self._own_columns, REVISION, *self._books)
+
+    @property
+    def _own_columns(self) -> tuple[str, ...]:
+        return (FIRST, LAST, COUNT, *self.layout.parts)
+
+    @property
+    def _books(self) -> tuple[str, ...]:
+        """What triggers need to know of a session."""
+        return (EMITTED_AT, DIRTY) if self.speech.is_early else ()
+
+    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """Sessions that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
+        if self.speech.interval is None:
+            return shelf, None
+        claim = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval) & (self._end() > tick.reached)
+        due = shelf.where(claim)
+        if due is None:
+            return shelf, None
+        held, shelf = shelf.take(due.select(self.layout.keys).unique())
+        assert held is not None
+        return self._say(shelf, held, claim, EARLY, tick)
 
     def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
         """EMIT CHANGES: each row shows its session as it stood after it, so rows are taken one after the other."""
@@ -94,13 +124,25 @@ class SessionStep:
             spoken.append(said)
             rejected.extend(late)
         every = stack(spoken)
-        return shelf, None if every is None else every.sort(SEQ), tuple(rejected)
+        said_by_rows = None if every is None else every.sort(SEQ)
+        shelf, corrections = self._corrections(shelf, rows, tick)
+        return shelf, stack([said_by_rows, corrections]), tuple(rejected)
+
+    def _corrections(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+        """With triggers, a session that had closed is corrected once in a batch."""
+        if not self.speech.is_early or self.speech.every_row:
+            return shelf, None
+        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        if held is None:
+            return shelf, None
+        return self._say(shelf, held, pl.col(DIRTY) & (self._end() <= tick.judged_by), EARLY, tick)
 
     def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, list[int]]:
         """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""
         groups = rows.select(self.layout.keys).unique(maintain_order=True)
         held, shelf = shelf.take(groups)
-        partials = stack([held, rows.select(*self.layout.keys, *self._columns[:-1], SEQ, LATE_ID)])
+        own = rows.select(*self.layout.keys, *self._own_columns, SEQ, LATE_ID, self._when(rows).alias(WHEN))
+        partials = stack([held, own])
         assert partials is not None
         if self.layout.keys:
             partials = join_on(partials, groups.with_row_index(_GROUP), self.layout.keys, "left", maintain_order="left")
@@ -108,37 +150,57 @@ class SessionStep:
             partials = partials.with_columns(pl.lit(0).alias(_GROUP))
         rules = RunRules(self.gap, self.max_length, self.lateness, self.include_late, tick.judged_by)
         known = 0 if held is None else held.height
-        revisions = held[REVISION].to_list() if held is not None else []
-        for number, (group, first, last) in enumerate(partials.select(_GROUP, FIRST, LAST).head(known).iter_rows()):
-            rules.hold(group, Run(first, last, revisions[number], (number,)))
+        self._hold(rules, partials.head(known))
         shown: list[tuple[int, Run]] = []
         rejected: list[int] = []
-        for number, (group, at, late_id) in enumerate(partials.select(_GROUP, FIRST, LATE_ID).slice(known).iter_rows(), known):
-            run = rules.take(group, at, number)
-            if run is not None:
-                shown.append((number, run))
-            elif late_id is not None:
+        for number, (group, at, late_id, when) in enumerate(partials.select(_GROUP, FIRST, LATE_ID, WHEN).slice(known).iter_rows(), known):
+            run = rules.take(group, at, number, tick.now)
+            if run is not None and self._makes_speak(run, when, rules.end(run) <= tick.judged_by):
+                shown.append((number, rules.speak(group, run, tick.now)))
+            elif run is None and late_id is not None:
                 rejected.append(late_id)
         said = self._of_runs(partials, [run for _, run in shown]).with_columns(partials[SEQ][[number for number, _ in shown]])
         left = self._of_runs(partials, rules.left())
         return shelf.put(left), self._spoken(said, tick), rejected
 
+    def _when(self, rows: pl.DataFrame) -> pl.Expr:
+        return pl.col(WHEN).fill_null(False) if WHEN in rows.columns else pl.lit(False)
+
+    def _hold(self, rules: RunRules, held: pl.DataFrame) -> None:
+        books = self._books or (pl.lit(0).alias(EMITTED_AT), pl.lit(True).alias(DIRTY))
+        if not held.height:
+            return
+        wanted = held.select(_GROUP, FIRST, LAST, REVISION, COUNT, *books)
+        for number, (group, first, last, revision, count, emitted_at, is_dirty) in enumerate(wanted.iter_rows()):
+            rules.hold(group, Run(first, last, revision, (number,), count, count, emitted_at, is_dirty))
+
+    def _makes_speak(self, run: Run, when: bool, is_closed: bool) -> bool:
+        """Whether a row makes the session that it joined speak at once."""
+        if self.speech.every_row:
+            return True
+        if is_closed:
+            return False
+        each = self.speech.every_records
+        # Sessions that merge may jump over the number: it counts as reached when none of them had.
+        return when or (each is not None and run.rows // each > run.largest // each)
+
     def _of_runs(self, partials: pl.DataFrame, runs: list[Run]) -> pl.DataFrame:
         """One row per run, with its partials merged."""
         keys = partials[[run.members[0] for run in runs]].select(self.layout.keys)
-        books = pl.DataFrame(
-            [(run.first, run.last, run.revision) for run in runs], {FIRST: pl.Int64, LAST: pl.Int64, REVISION: pl.Int32}, orient="row"
-        )
+        types = {FIRST: pl.Int64, LAST: pl.Int64, REVISION: pl.Int32, EMITTED_AT: pl.Int64, DIRTY: pl.Boolean}
+        known = [(run.first, run.last, run.revision, run.emitted_at, run.is_dirty) for run in runs]
+        books = pl.DataFrame(known, types, orient="row")
         merged = self.layout.merge_members(partials, [list(run.members) for run in runs])
         return books.with_columns(*keys.get_columns(), *merged.get_columns()).select(*self.layout.keys, *self._columns)
 
     def _spoken(self, said: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
         if not said.height:
             return None
-        kind = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(CHANGE))
-        return self._shape(said.with_columns(kind.alias(EMISSION)), SEQ)
+        kind = CHANGE if self.speech.every_row else EARLY
+        is_late = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind))
+        return self._shape(said.with_columns(is_late.alias(EMISSION)), SEQ)
 
-    def _cluster(self, held: pl.DataFrame | None, rows: pl.DataFrame) -> pl.DataFrame:
+    def _cluster(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
         """Number the runs of intervals of one group that lie at most a gap apart."""
         fresh = rows.select(
             *self.layout.keys,
@@ -150,6 +212,8 @@ class SessionStep:
             pl.lit(0, pl.Int32).alias(REVISION),
             pl.lit(False).alias(_HELD),
         )
+        if self._books:
+            fresh = fresh.with_columns(pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(True).alias(DIRTY))
         known = None if held is None else held.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID), pl.lit(True).alias(_HELD))
         every = stack([known, fresh])
         assert every is not None
@@ -226,6 +290,7 @@ class SessionStep:
             pl.col(LAST).max(),
             pl.col(REVISION).max(),
             (~pl.col(_HELD)).any().alias("_touched"),
+            *((pl.col(EMITTED_AT).min(), pl.col(DIRTY).any()) if self._books else ()),
         )
         values = Layout((), self.layout.merges, self.layout.parts).merge(clusters, _CLUSTER)
         return books.join(values, on=_CLUSTER)
@@ -240,18 +305,22 @@ class SessionStep:
         )
 
     def _close(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
-        if not self.on_close or tick.reached <= tick.judged_by:
+        if not (self.speech.on_close or self._books) or tick.reached <= tick.judged_by:
             return shelf, None
         is_closing = (self._end() > tick.judged_by) & (self._end() <= tick.reached)
         due = shelf.where(is_closing)
         if due is None:
             return shelf, None
-        numbered = (pl.col(REVISION) + 1).cast(pl.Int32)
+        numbered = (pl.col(REVISION) + int(self.speech.on_close)).cast(pl.Int32)
         if self.lateness:
-            # The final emission counts as a revision for the corrections that may follow.
+            # The final emission counts as a revision for the corrections that may follow. What was not said by now is said no more.
+            changed = {REVISION: numbered, **({DIRTY: pl.lit(False)} if self._books else {})}
             held, shelf = shelf.take(due.select(self.layout.keys).unique())
             assert held is not None
-            shelf = shelf.put(held.with_columns(pl.when(is_closing).then(numbered).otherwise(pl.col(REVISION)).alias(REVISION)))
+            after = (pl.when(is_closing).then(new).otherwise(pl.col(name)).alias(name) for name, new in changed.items())
+            shelf = shelf.put(held.with_columns(after))
+        if not self.speech.on_close:
+            return shelf, None
         said = self._shape(due.with_columns(pl.lit(FINAL).alias(EMISSION), numbered))
         return shelf, said.sort(END, START, *self.layout.keys, nulls_last=False)
 

@@ -8,9 +8,10 @@ import pytest
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
-from windrow.windowing.panes import PaneStep, Speech
+from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import SessionStep
 from windrow.windowing.slices import FRESH, HELD, MOST_CHUNKS, SliceStep
+from windrow.windowing.speech import Speech
 from windrow.windowing.step import Tables, Tick, WindowStep
 
 LAYOUT = Layout(("_k0",), (pl.col("_a0_s").sum(),), ("_a0_s",))

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from windrow.aggregates.approximate import LEAST_DEVIATION
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Expr, Literal, Unary
+
+# Where each function has its share of rows.
+_SHARES = {"percentile_cont": 0, "percentile_disc": 0, "percentile": 1, "percentile_approx": 1, "approx_percentile": 1}
 
 
 def argument_value(context: Context) -> Iterator[Diagnostic]:
@@ -31,11 +35,24 @@ def _judge(call: Call) -> Iterator[Diagnostic]:
         count = _number(call.args[least_one])
         if count is not None and count < 1:
             yield Diagnostic("WR225", f"{call.name} needs a count of 1 or more", call.args[least_one].span or call.span, "write 1")
-    if name in ("percentile_cont", "percentile_disc") and call.args:
-        share = _number(call.args[0])
+    yield from _shares(call, _SHARES.get(name))
+    if name == "approx_count_distinct" and len(call.args) > 1:
+        deviation = _number(call.args[1])
+        if deviation is not None and deviation < Decimal(str(LEAST_DEVIATION)):
+            message = f"{call.name} cannot promise a relative deviation below {LEAST_DEVIATION}"
+            yield Diagnostic("WR225", message, call.args[1].span or call.span, "use COUNT(DISTINCT ...), which is exact")
+
+
+def _shares(call: Call, position: int | None) -> Iterator[Diagnostic]:
+    if position is None or len(call.args) <= position:
+        return
+    argument = call.args[position]
+    shares = argument.args if isinstance(argument, Call) and argument.name.lower() == "array" else (argument,)
+    for node in shares:
+        share = _number(node)
         if share is not None and not 0 <= share <= 1:
             message = f"{call.name} needs a share from 0 to 1"
-            yield Diagnostic("WR225", message, call.args[0].span or call.span, "write 0.95 for the 95th percentile")
+            yield Diagnostic("WR225", message, node.span or call.span, "write 0.95 for the 95th percentile")
 
 
 def _number(node: Expr) -> Decimal | None:

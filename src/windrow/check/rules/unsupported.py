@@ -13,7 +13,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
+from windrow.model.query import LateralView, NamedSource, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -26,7 +26,6 @@ from windrow.model.statement import (
     InsertInto,
     Show,
 )
-from windrow.model.window import OnSessionEnd, OnWatermark, Rows, Session
 
 _GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
 
@@ -64,15 +63,7 @@ def _is_missing_aggregate(node: Node) -> bool:
         return False
     known = function(node.name)
     is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE
-    return is_aggregate and find_aggregate(node.name, len(node.args), is_distinct=node.distinct) is None
-
-
-def _speaks_early(node: Node) -> bool:
-    """A session or count window that should speak before it closes, other than by EMIT CHANGES."""
-    if not isinstance(node, Select) or node.window is None or not isinstance(node.window.kind, Session | Rows):
-        return False
-    is_early = any(not isinstance(trigger, OnWatermark | OnSessionEnd) for trigger in node.window.triggers)
-    return is_early or (isinstance(node.window.kind, Rows) and isinstance(node.emit, EmitChanges) and node.emit.is_per_batch)
+    return is_aggregate and find_aggregate(node) is None
 
 
 def _looks_back_at_groups(node: Node) -> bool:
@@ -115,11 +106,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
-    Gap(
-        "triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are",
-        _speaks_early,
-        "use EMIT CHANGES",
-    ),
     Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
     Gap(
         "DISTINCT in a query with GROUP BY or WINDOW is",
@@ -129,7 +115,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("QUALIFY without OVER is", _qualifies_nothing, "write WHERE"),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
-    Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
     Gap("'watermark.granularity' = 'row' is", _option("watermark.granularity", "row"), "leave the option out"),
 )
