@@ -9,6 +9,7 @@ from windrow.catalog.numeric import arithmetic_type, common_type
 from windrow.catalog.relation import ROW_ONLY, Names, Relation, RelationKind, WithCommonTables
 from windrow.catalog.scope import Alias, Binding, Resolved, Scope, has_aggregate, is_aggregate, member_type
 from windrow.model.expr import (
+    Asked,
     Between,
     Binary,
     Call,
@@ -96,7 +97,7 @@ def infer(node: Expr, scope: Scope) -> DataType:
         case ScalarQuery(query=query):
             columns = output_columns(query, scope.names, scope)
             return columns[0].type if columns is not None and len(columns) == 1 else UNKNOWN
-        case Star() | Lambda() | Slot():
+        case Star() | Lambda() | Asked() | Slot():
             return UNKNOWN
     return UNKNOWN
 

@@ -37,6 +37,8 @@ CODES: dict[str, str] = {
     "WR253": "a subquery with the wrong number of columns",
     "WR254": "INSERT INTO with columns that do not fit",
     "WR255": "LIMIT below zero",
+    "WR256": "a subquery that reads a stream",
+    "WR257": "a subquery where none can stand, or with a clause that belongs to streams",
     "WR260": "unknown option",
     "WR261": "an option value that is not understood",
     "WR262": "a required option is missing",

@@ -18,11 +18,9 @@ from windrow.model.query import Join, JoinKind, Select
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
-from windrow.plan.sources import duration_option
+from windrow.plan.sources import table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
-
-DEFAULT_WAIT = 60_000_000
 
 
 @dataclass(frozen=True)
@@ -93,9 +91,8 @@ class _Chain:
 
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
         tables = ", ".join(lookup.table.input for lookup in lookups)
-        wait = duration_option(self.options, "table.wait.timeout", DEFAULT_WAIT) or 0
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return Enrich(self._stage_name(), stream, tuple(lookups), wait, self._is_strict, reason)
+        return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason)
 
     @property
     def _is_strict(self) -> bool:

@@ -16,8 +16,9 @@ from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import plan_source, plan_table
+from windrow.plan.sources import plan_source, plan_table, table_wait
 from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries
 
 CONSOLE_NAME = "out"
 
@@ -44,6 +45,7 @@ class _Names:
         self._catalog = catalog
         self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
+        self._table_queries: dict[str, TableQuery] = {}
         self._bare = 0
         for statement in script.statements:
             if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
@@ -64,8 +66,16 @@ class _Names:
         stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
         self._nested[stage.name] = frozenset(own) | stars
 
-    def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> None:
-        self._common[stage] = query_relation(table.name, table.query, self.typed(scope))
+    def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
+        names = self.typed(scope)
+        found = self._common[stage] = query_relation(table.name, table.query, names)
+        if found.kind == "table":
+            self._table_queries[stage] = TableQuery(table.query, names)
+        return found
+
+    def table_queries(self, scope: dict[str, str]) -> dict[str, TableQuery]:
+        """The common tables of a scope that read tables only: subqueries may ask them."""
+        return {name: self._table_queries[stage] for name, stage in scope.items() if stage in self._table_queries}
 
     def typed(self, scope: dict[str, str]) -> WithCommonTables:
         """What names mean under the common tables of a scope, with the types of their columns."""
@@ -119,6 +129,7 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield from _plan_query(parts[1], right, options, names, scope)
             yield Merge(name, parts, reason="UNION ALL")
         case Select(source=source, joins=joins):
+            query = lift_subqueries(query, names.typed(scope), names.table_queries(scope))
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
@@ -130,6 +141,9 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
                 yield from nested
             stage = plan_select(name, query, options, input_name, names.columns(input_name))
             names.note(stage)
+            answer, stage = answer_first(stage, table_wait(options))
+            if answer is not None:
+                yield answer
             yield stage
             if isinstance(stage, Aggregate) and stage.late_stream:
                 yield LateRows(names.of(stage.late_stream), stage.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
@@ -137,8 +151,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
 
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
     inner = f"{name}/{table.name}"
-    yield from _plan_query(inner, table.query, options, names, scope)
-    names.note_common(inner, table, scope)
+    if names.note_common(inner, table, scope).kind == "stream":
+        yield from _plan_query(inner, table.query, options, names, scope)
     scope[table.name.lower()] = inner
 
 

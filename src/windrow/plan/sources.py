@@ -9,6 +9,13 @@ from windrow.model.window import DAY
 from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
 from windrow.sql import parse_duration
 
+DEFAULT_WAIT = 60_000_000
+
+
+def table_wait(options: Options) -> int:
+    """How long a statement waits for its tables to be loaded."""
+    return duration_option(options, "table.wait.timeout", DEFAULT_WAIT) or 0
+
 
 def plan_source(statement: CreateStream) -> Read:
     options = statement.options

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from windrow.model.expr import Call, Expr, Over, SortKey
+from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.panes import Speech
@@ -87,6 +87,36 @@ class Derive:
         return (self.input,)
 
 
+@dataclass(frozen=True)
+class Consult:
+    """A subquery over tables; ``slot`` names the column that holds its answer."""
+
+    slot: str
+    asked: Asked
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Each row with the answers of subqueries over tables in columns of their own; nothing is remembered."""
+
+    name: str
+    input: str
+    consults: tuple[Consult, ...]
+    wait: int
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input, *consulted(self.consults))
+
+
+def consulted(consults: tuple[Consult, ...]) -> tuple[str, ...]:
+    """The tables that subqueries read, each once."""
+    return tuple(dict.fromkeys(table for consult in consults for table in consult.tables))
+
+
 class Feed(Enum):
     """The shape in which rows reach the step: what the executors make of a micro-batch before the driver sees it."""
 
@@ -133,11 +163,14 @@ class Aggregate:
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    # Subqueries that are asked about an emission.
+    consults: tuple[Consult, ...] = ()
+    wait: int = 0
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input,)
+        return (self.input, *consulted(self.consults))
 
     @property
     def late_stream(self) -> str | None:
@@ -168,11 +201,14 @@ class LookBack:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     headers: tuple[HeaderChange, ...] = ()
+    # Subqueries that are asked about a row with what its calls found.
+    consults: tuple[Consult, ...] = ()
+    wait: int = 0
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input,)
+        return (self.input, *consulted(self.consults))
 
 
 @dataclass(frozen=True)
@@ -297,7 +333,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
+Stage = Read | LoadTable | Derive | Answer | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
 
 
 @dataclass(frozen=True)

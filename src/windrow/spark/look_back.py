@@ -14,10 +14,12 @@ from windrow.aggregates import find_aggregate
 from windrow.connectors.runtime import SEQ
 from windrow.model.expr import Frame, Over
 from windrow.plan.stages import Look, LookBack
+from windrow.spark.answers import consult
 from windrow.spark.derive import project
 from windrow.spark.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.reading import FATE
+from windrow.spark.tables import ReferenceTables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +53,9 @@ def key_name(look: int, key: int) -> str:
     return f"_l{look}k{key}"
 
 
-def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...]) -> Flow:
+def look_back(
+    stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...], tables: ReferenceTables
+) -> Flow:
     """The output rows of a batch. ``kept`` are the rows held from before."""
     frame = spark.createDataFrame(rows).coalesce(1).selectExpr("*", f"true AS {IS_NEW}")
     everything = frame
@@ -70,6 +74,7 @@ def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, r
     for index, look in enumerate(stage.looks):
         if not in_turn[index]:
             result = result.join(_look(index, look, everything), on=ORDER, how="left")
+    result = consult(result, stage.consults, tables)
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
     projected, names = project(result.withColumnRenamed(ORDER, SEQ), stage, visible)

@@ -13,8 +13,9 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.plan.stages import Aggregate, Answer, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
 from windrow.spark.accounting import Accountant, book_filter
+from windrow.spark.answers import answer
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
@@ -68,7 +69,12 @@ class BatchProgram:
     """Built once per run from a job's stages; holds the state that its batches hand on."""
 
     def __init__(
-        self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], state: JobState | None = None
+        self,
+        spark: SparkSession,
+        job: Job,
+        partitions: Mapping[str, tuple[int, ...] | None],
+        state: JobState | None = None,
+        tables: ReferenceTables | None = None,
     ) -> None:
         self.job = job
         self.state = state or JobState()
@@ -78,9 +84,9 @@ class BatchProgram:
         for join in job.stages:
             if isinstance(join, IntervalJoin):
                 self.steps.update(side_steps(join))
-        self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
         self._accountant = Accountant(spark, job)
-        self.tables = ReferenceTables(spark, job)
+        self.tables = tables or ReferenceTables(spark, job)
+        self._finishers = {s.name: Finisher(spark, s, self.tables) for s in job.stages if isinstance(s, Aggregate)}
         self._roots = _roots(job)
         self._held_back = _held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
@@ -108,6 +114,9 @@ class BatchProgram:
                     self._read(stage, run)
                 case Derive():
                     self._derive(stage, run)
+                case Answer():
+                    if stage.input in run.flows:
+                        run.flows[stage.name] = answer(self._spark, stage, run.flows[stage.input], self.tables)
                 case Aggregate():
                     self._aggregate(stage, run)
                 case LookBack():
@@ -231,7 +240,7 @@ class BatchProgram:
             return
         run.counters[stage.name] = first + rows.num_rows
         kept = self.state.tables.get(stage.name, {}).get(KEPT)
-        flow = look_back(stage, self._spark, kept, rows, source.columns)
+        flow = look_back(stage, self._spark, kept, rows, source.columns, self.tables)
         run.flows[stage.name] = flow if stage.limit is None else self._limit(stage, flow, run, f"{stage.name}@limit")
         tick = Tick(None, None, run.batch.now)
         outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import assert_never
 
 from windrow.model.expr import (
+    Asked,
     Between,
     Binary,
     Call,
@@ -30,11 +31,13 @@ from windrow.model.expr import (
     Over,
     OverSpec,
     Path,
+    Question,
     ScalarQuery,
     Slot,
     SortKey,
     Star,
     Unary,
+    transform,
 )
 from windrow.model.query import Query
 from windrow.model.window import DAY, HOUR, MINUTE, SECOND
@@ -105,6 +108,8 @@ class _Renderer:
                 return f"{'NOT ' if negated else ''}EXISTS ({self._query(query)})", NOT if negated else _ATOM
             case ScalarQuery(query=query):
                 return f"({self._query(query)})", _ATOM
+            case Asked(question=question, args=args):
+                return self._text(_as_asked(question, args))
             case _:
                 assert_never(expr)
 
@@ -193,6 +198,12 @@ def _leaf(expr: Literal | Interval | Column | Star | Slot) -> str:
             return name
         case _:
             assert_never(expr)
+
+
+def _as_asked(question: Question, args: tuple[Expr, ...]) -> Expr:
+    """The subquery as it was written, what the row tells it put back."""
+    told = {f"_p{i}": arg for i, arg in enumerate(args)}
+    return transform(question.subquery, lambda node: told.get(node.name) if isinstance(node, Slot) else None)
 
 
 def _literal(value: object) -> str:

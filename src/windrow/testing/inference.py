@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from windrow.connectors.memory.runtime import RESERVED
-from windrow.model.expr import Node, walk
+from windrow.model.expr import walk
 from windrow.model.options import Option, Options
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
@@ -57,17 +57,7 @@ def _sources(query: Query) -> Iterable[str]:
         for source in (select.source, *(join.source for join in select.joins)):
             if isinstance(source, NamedSource):
                 yield source.name
-        for node in (item.expr for item in select.items):
-            yield from _in_subqueries(node)
-        if select.where is not None:
-            yield from _in_subqueries(select.where)
-
-
-def _in_subqueries(node: Node) -> Iterable[str]:
-    for found in walk(node):
-        query = getattr(found, "query", None)
-        if isinstance(query, Select | Union):
-            yield from _sources(query)
+        yield from (node.name for node in walk(select) if isinstance(node, NamedSource))
 
 
 def infer_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[ColumnDef, ...]:

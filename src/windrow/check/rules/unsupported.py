@@ -10,7 +10,7 @@ from windrow.catalog.functions import FunctionKind, function
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
+from windrow.model.expr import Call, Node, Over, walk
 from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
@@ -112,7 +112,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
-    Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
     Gap(
@@ -151,14 +150,18 @@ def _everything(context: Context) -> Iterator[tuple[Node, Span | None]]:
         if isinstance(statement, CreateStream | CreateStreamAs | CreateTable | CreateTableAs):
             for entry in statement.options:
                 yield entry, statement.span
+    # What reads tables only is Spark's to run, whole.
     for union in context.unions:
+        if union.outer is not None:
+            continue
         yield union.union, None
         for table in union.union.ctes:
             yield table, union.union.span
     for block in context.blocks:
-        yield from _parts(block.select)
-    for node, _, place, _ in context.nodes():
-        if not isinstance(node, Select | Union):
+        if block.outer is None:
+            yield from _parts(block.select)
+    for node, _, place, block in context.nodes():
+        if block.outer is None and not isinstance(node, Select | Union):
             yield node, place.expr.span
 
 
