@@ -34,6 +34,7 @@ from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.over import over
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
+from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
 from windrow.check.rules.unknown_definition_column import unknown_definition_column
@@ -70,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     misplaced_aggregate,
     not_grouped,
     over,
+    together,
     ordinal,
     window_purpose,
     window_time,

@@ -15,6 +15,7 @@ from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, I
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
+from windrow.plan.looking import settle_looks
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import plan_source, plan_table, table_wait
 from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
@@ -33,6 +34,7 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
     for statement in script.statements:
         for stage in _plan_statement(statement, names, bare_sink):
             stages[stage.name] = stage
+    stages = settle_looks(stages)
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
     return Plan(tuple(_jobs(stages)), annotations)
 
@@ -139,14 +141,14 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
-            stage = plan_select(name, query, options, input_name, names.columns(input_name))
-            names.note(stage)
-            answer, stage = answer_first(stage, table_wait(options))
-            if answer is not None:
-                yield answer
-            yield stage
-            if isinstance(stage, Aggregate) and stage.late_stream:
-                yield LateRows(names.of(stage.late_stream), stage.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
+            for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
+                names.note(stage)
+                answer, asking = answer_first(stage, table_wait(options))
+                if answer is not None:
+                    yield answer
+                yield asking
+                if isinstance(asking, Aggregate) and asking.late_stream:
+                    yield LateRows(names.of(asking.late_stream), asking.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
 
 
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:

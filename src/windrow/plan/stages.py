@@ -179,11 +179,13 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Look:
-    """OVER calls that look back at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
+    """OVER calls that look at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
 
     partition_by: tuple[Expr, ...]
     buffer: int | None
     calls: tuple[tuple[str, Over], ...]
+    # The partition belongs to one window, whose groups come out together: its rows are compared with each other, and none is kept.
+    is_at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,10 @@ class LookBack:
     @property
     def inputs(self) -> tuple[str, ...]:
         return (self.input, *consulted(self.consults))
+
+    @property
+    def keeps_rows(self) -> bool:
+        return not all(look.is_at_once for look in self.looks)
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,8 @@ from windrow.model.expr import (
 )
 from windrow.model.query import DerivedSource, Join, NamedSource, Query, Select, SelectItem, Source, Union
 from windrow.model.system import system_column
+from windrow.plan.selects import Selected
 from windrow.plan.stages import Aggregate, Answer, Consult, Derive, LookBack
-
-Selected = Derive | Aggregate | LookBack
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def _empty(select: Select, alias: str) -> Select:
 # The fields of a stage that are about what it makes of rows, and not about the rows it is given.
 _LATER: dict[type[Selected], tuple[str, ...]] = {
     Derive: (),
-    LookBack: ("qualify", "items", "key", "headers"),
+    LookBack: ("qualify", "items", "key", "headers", "order_by"),
     Aggregate: ("having", "items", "key", "headers", "order_by"),
 }
 

@@ -84,8 +84,9 @@ class Finisher:
             frame = frame.selectExpr("*", f"{headers_sql(stage.headers, '`_headers`')} AS {_GOES_WITH}")
         if stage.having is not None and not speaks_again(stage):
             frame = frame.where(to_sql(stage.having))
-        if stage.order_by:
-            frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
+        if stage.order_by and not stage.speech.every_row:
+            order = ", ".join([quote(END), quote(START), *map(sort_sql, stage.order_by), SEQ])
+            frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {order}) AS _rank")
             frame = frame.selectExpr(f"* EXCEPT ({quote(SEQ)})", f"CAST(_rank AS BIGINT) AS {SEQ}").drop("_rank")
         items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.items if item.expr is not None]
         names = {item.name.lower() for item in stage.items}

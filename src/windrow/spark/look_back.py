@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ORDER = "_arrived"  # place in the arrival order of the whole stream
 IS_NEW = "_is_new"
 _PLACE, _CURRENT = "_place", "_current"
+_ROW_BY_ROW = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
 _RANKINGS = {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
 
 
@@ -65,14 +66,21 @@ def look_back(
         everything = old.unionByName(frame)
     result = everything.where(IS_NEW)
     in_turn = [
-        _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
+        not look.is_at_once and _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
         for index, look in enumerate(stage.looks)
     ]
     plain = [f"{call} AS {slot}" for index, look in enumerate(stage.looks) if in_turn[index] for slot, call in _calls_in_turn(index, look)]
     if plain:
         result = everything.selectExpr("*", *plain).where(IS_NEW)
+    together = [
+        f"{_call_at_once(over, index, look)} AS {slot}"
+        for index, look in enumerate(stage.looks)
+        for slot, over in look.calls
+        if look.is_at_once
+    ]
+    result = result.selectExpr("*", *together)
     for index, look in enumerate(stage.looks):
-        if not in_turn[index]:
+        if not in_turn[index] and not look.is_at_once:
             result = result.join(_look(index, look, everything), on=ORDER, how="left")
     result = consult(result, stage.consults, tables)
     if stage.qualify is not None:
@@ -134,6 +142,19 @@ def _call_in_turn(over: Over, buffer: int | None, over_what: str) -> str:
     end = 0 if frame.end is None else min(frame.end, 0)
     nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
     return f"{call}{nulls} OVER ({over_what} {frame_sql(Frame(start, end))})"
+
+
+def _call_at_once(over: Over, index: int, look: Look) -> str:
+    """A call over rows that came out together; where the order leaves a choice, they stand as they came."""
+    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by)))
+    name, frame = over.call.name.upper(), over.spec.frame
+    order = [sort_sql(key) for key in over.spec.order_by]
+    if name in _ROW_BY_ROW or (frame is not None and not frame.is_range):
+        order.append(ORDER)
+    ordered = f" ORDER BY {', '.join(order)}" if order else ""
+    framed = f" {frame_sql(frame)}" if frame is not None and name not in _RANKINGS | {"LAG", "LEAD"} else ""
+    nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
+    return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {keys}{ordered}{framed})"
 
 
 def _look(index: int, look: Look, everything: DataFrame) -> DataFrame:

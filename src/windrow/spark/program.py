@@ -78,7 +78,8 @@ class BatchProgram:
     ) -> None:
         self.job = job
         self.state = state or JobState()
-        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
+        stateful = [s for s in job.stages if isinstance(s, Aggregate) or (isinstance(s, LookBack) and s.keeps_rows)]
+        self.steps: dict[str, WindowStep] = {stage.name: build_step(stage) for stage in stateful}
         self._spark = spark
         self._partitions = partitions
         for join in job.stages:
@@ -242,6 +243,8 @@ class BatchProgram:
         kept = self.state.tables.get(stage.name, {}).get(KEPT)
         flow = look_back(stage, self._spark, kept, rows, source.columns, self.tables)
         run.flows[stage.name] = flow if stage.limit is None else self._limit(stage, flow, run, f"{stage.name}@limit")
+        if not stage.keeps_rows:
+            return
         tick = Tick(None, None, run.batch.now)
         outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
         run.tables[stage.name] = outcome.state

@@ -40,6 +40,11 @@ def group_keys(block: Block) -> frozenset[Expr] | None:
     return frozenset(keys)
 
 
+def normal_key(expr: Expr, block: Block) -> Expr:
+    """Equal to the entry of ``group_keys`` that means the same."""
+    return _normal(expr, block.scopes.rows)
+
+
 def expand_key(expr: Expr, block: Block) -> Expr | None:
     """The expression behind an alias or a position of GROUP BY; None for a position that is not there."""
     if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):

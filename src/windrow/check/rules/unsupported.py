@@ -10,7 +10,7 @@ from windrow.catalog.functions import FunctionKind, function
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Node, Over, walk
+from windrow.model.expr import Call, Node, Over
 from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
@@ -75,18 +75,6 @@ def _speaks_early(node: Node) -> bool:
     return is_early or (isinstance(node.window.kind, Rows) and isinstance(node.emit, EmitChanges) and node.emit.is_per_batch)
 
 
-def _looks_back_at_groups(node: Node) -> bool:
-    if not isinstance(node, Select) or not (node.group_by or node.window):
-        return False
-    return any(isinstance(found, Over) for item in node.items for found in walk(item.expr))
-
-
-def _qualifies_nothing(node: Node) -> bool:
-    if not isinstance(node, Select) or node.qualify is None:
-        return False
-    return not any(isinstance(found, Over) for expr in (*(item.expr for item in node.items), node.qualify) for found in walk(expr))
-
-
 _LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
 
 
@@ -119,13 +107,6 @@ GAPS: tuple[Gap, ...] = (
         _speaks_early,
         "use EMIT CHANGES",
     ),
-    Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
-    Gap(
-        "DISTINCT in a query with GROUP BY or WINDOW is",
-        _select(lambda select: select.is_distinct and (bool(select.group_by) or select.window is not None)),
-        "remove DISTINCT",
-    ),
-    Gap("QUALIFY without OVER is", _qualifies_nothing, "write WHERE"),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
