@@ -103,6 +103,7 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     _own("json_query", "json_query(json, path)", "the object or array at a JSONPath, as JSON text", (2,), _fixed(STRING)),
     replace(_own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)), takes_unit=True),
     replace(_own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)), takes_unit=True),
+    _own("unnest", "unnest(array)", "the elements of an array or map as rows, in FROM", (1,), _element, FunctionKind.GENERATOR),
     *_BOUNDS,
 )
 
@@ -130,7 +131,7 @@ _COUNTS: dict[str, tuple[int, ...]] = {
     "lead": (1, 2, 3), "nth_value": (2,), "percentile_cont": (1,), "percentile_disc": (1,), "mode": (0, 1), "date_add": (2, 3),
     "dateadd": (2, 3), "date_diff": (2, 3), "datediff": (2, 3), "listagg": (1, 2), "string_agg": (1, 2), "if": (3,), "extract": (2,),
 }  # fmt: skip
-_VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1}
+_VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1, "map": 0, "named_struct": 2}
 
 _WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split())
 _ONE_NUMBER = (
@@ -160,4 +161,6 @@ def sharpened(spark: Function) -> Function:
         numbers=_NUMBERS.get(name, ()),
         needs_within_group=name in _WITHIN_GROUP,
         takes_unit=name in _UNITS,
+        # One array was probed for all of them, and it was none of structs.
+        refuses=() if name in ("inline", "inline_outer") else spark.refuses,
     )

@@ -20,6 +20,7 @@ from windrow.check.rules.condition import condition
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
+from windrow.check.rules.generator import generator_rule
 from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
@@ -80,6 +81,7 @@ RULES: tuple[Rule, ...] = (
     join_condition,
     union,
     subquery,
+    generator_rule,
     insert,
     limit,
     option_side,

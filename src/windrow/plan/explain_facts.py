@@ -10,13 +10,14 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
-from windrow.plan.explain_joins import answer_facts, enrich_facts, join_facts, table_facts
+from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, join_facts, table_facts
 from windrow.plan.stages import (
     Aggregate,
     Answer,
     Consult,
     Derive,
     Enrich,
+    Explode,
     IntervalJoin,
     Item,
     Job,
@@ -54,6 +55,8 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("read", stage.name, tuple(_read(stage)))
         case Derive():
             return Facts("derive", stage.name, tuple(_derive(stage)))
+        case Explode():
+            return Facts("explode", stage.name, tuple(explode_facts(stage)))
         case Answer():
             return Facts("answer", stage.name, tuple(answer_facts(stage)))
         case Aggregate():
@@ -276,7 +279,9 @@ def _origin(stage: Stage, job: Job) -> Stage:
     """The stage that gives a stage's rows their event time: filters and projections hand it on."""
     by_name = {each.name: each for each in job.stages}
     current = by_name.get(stage.inputs[0])
-    while isinstance(current, Answer) or (isinstance(current, Derive) and not any(i.name.lower() == "_event_time" for i in current.items)):
+    while isinstance(current, Answer | Explode) or (
+        isinstance(current, Derive) and not any(i.name.lower() == "_event_time" for i in current.items)
+    ):
         current = by_name.get(current.input)
     return current or stage
 

@@ -14,6 +14,7 @@ from windrow.plan.stages import (
     Answer,
     Derive,
     Enrich,
+    Explode,
     IntervalJoin,
     Job,
     LateRows,
@@ -68,7 +69,7 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "columns": columns,
                 **_closing(stage),
             }
-        case LoadTable() | Answer() | Enrich() | IntervalJoin():
+        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
             return join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}

@@ -11,6 +11,7 @@ from windrow.plan.stages import (
     Answer,
     Derive,
     Enrich,
+    Explode,
     IntervalJoin,
     Job,
     LateRows,
@@ -60,7 +61,7 @@ def _label(stage: Stage) -> list[str]:
             return _aggregate(stage)
         case LookBack(name=name, looks=looks):
             return [name, *(render_expr(over) for look in looks for _, over in look.calls)]
-        case LoadTable() | Answer() | Enrich() | IntervalJoin():
+        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
             return join_label(stage)
         case LateRows(name=name):
             return [name]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from windrow.catalog.together import WINDOW_BOUNDS, looks_across
 from windrow.model.expr import Binary, Call, Column, Expr, Literal, Node, Over, OverSpec, Slot, Unary, transform
 from windrow.model.window import Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Answer, Derive, Enrich, HeaderChange, Item, Look, LookBack, Stage
+from windrow.plan.stages import Aggregate, Answer, Derive, Enrich, Explode, HeaderChange, Item, Look, LookBack, Stage
 from windrow.windowing.panes import Speech
 
 # Functions that look a given number of rows back.
@@ -66,7 +66,7 @@ def _window_columns(name: str, stages: Mapping[str, Stage]) -> frozenset[str]:
             return _handed_on(items, frozenset(WINDOW_BOUNDS)) if speech == Speech(on_close=True) else frozenset()
         case Derive(input=before, items=items) | LookBack(input=before, items=items):
             return _handed_on(items, _window_columns(before, stages))
-        case Answer(input=before):
+        case Answer(input=before) | Explode(input=before):
             return _window_columns(before, stages)
         case Enrich(stream=stream):
             known = _window_columns(stream.input, stages)

@@ -12,13 +12,14 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import plan_source, plan_table, table_wait
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.sources import is_strict, plan_source, plan_table, table_wait
+from windrow.plan.stages import Aggregate, Derive, Explode, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
 from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries
 
 CONSOLE_NAME = "out"
@@ -67,6 +68,9 @@ class _Names:
         own = {item.name.lower() for item in stage.items if item.expr is not None}
         stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
         self._nested[stage.name] = frozenset(own) | stars
+
+    def note_exploded(self, stage: Explode) -> None:
+        self._nested[stage.name] = self.columns(stage.input) | {column.lower() for column in stage.columns}
 
     def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
         names = self.typed(scope)
@@ -131,16 +135,23 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield from _plan_query(parts[1], right, options, names, scope)
             yield Merge(name, parts, reason="UNION ALL")
         case Select(source=source, joins=joins):
-            query = lift_subqueries(query, names.typed(scope), names.table_queries(scope))
+            typed = names.typed(scope)
+            query = lift_subqueries(take_listed(query), typed, names.table_queries(scope))
+            views = views_of(query, typed)
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
-                joined = plan_joins(name, query, options, inputs)
+                joined = plan_joins(name, query, options, inputs, tuple(view.given for view in views))
                 yield from joined.stages
                 query, input_name = joined.select, joined.output
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
+                query = drop_view_names(query, views, typed)
+            for exploded in plan_views(name, query, views, input_name, is_strict(options), is_joined=bool(joins)):
+                names.note_exploded(exploded)
+                yield exploded
+                input_name = exploded.name
             for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
                 names.note(stage)
                 answer, asking = answer_first(stage, table_wait(options))

@@ -32,7 +32,7 @@ from windrow.model.window import (
 )
 from windrow.plan.headers import take_header_changes
 from windrow.plan.looking import distinct_qualify, plan_look_back
-from windrow.plan.sources import duration_option
+from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
 from windrow.windowing.panes import Speech
@@ -46,17 +46,18 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     items, headers = take_header_changes(scope.items(select.items))
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
-    is_strict = (options.get("error.policy") or "null").lower() == "fail"
     is_grouped = bool(keys) or select.window is not None or any(_has_aggregate(i.expr) for i in items)
     is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
     order_by = tuple(_sort_key(key, items, scope) for key in select.order_by)
     if not is_grouped:
-        plain = Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
+        plain = Derive(
+            name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
+        )
         return (plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain,)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = tuple(item.expr for item in items if item.expr is not None)
-    grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, is_strict)
+    grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by)
     repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
     if not repeats and not _looks_back(select):
         return (grouped,)
@@ -110,7 +111,6 @@ def _plan_aggregate(
     keys: tuple[Expr, ...],
     marked: Expr | None,
     order_by: tuple[SortKey, ...],
-    is_strict: bool,
 ) -> tuple[Aggregate, Expr | None]:
     """The groups, and what QUALIFY asks of them."""
     slots = _Slots(keys)
@@ -143,7 +143,7 @@ def _plan_aggregate(
         key=slots.fill(marked) if marked is not None else None,
         ttl=duration_option(options, "state.ttl", None),
         headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in headers),
-        is_strict=is_strict,
+        is_strict=is_strict(options),
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,
         reason=reason,

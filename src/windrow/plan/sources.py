@@ -17,6 +17,11 @@ def table_wait(options: Options) -> int:
     return duration_option(options, "table.wait.timeout", DEFAULT_WAIT) or 0
 
 
+def is_strict(options: Options) -> bool:
+    """Whether a division by zero or an impossible cast stops the job."""
+    return (options.get("error.policy") or "null").lower() == "fail"
+
+
 def plan_source(statement: CreateStream) -> Read:
     options = statement.options
     connector = (options.get("connector") or "").lower()

@@ -112,6 +112,26 @@ class Answer:
         return (self.input, *consulted(self.consults))
 
 
+@dataclass(frozen=True)
+class Explode:
+    """Each row becomes as many as a generator gives for it, with its ``columns`` beside those that it had."""
+
+    name: str
+    input: str
+    # Spark's name of the generator, without _outer.
+    generator: str
+    args: tuple[Expr, ...]
+    columns: tuple[str, ...]
+    # A row for which there is nothing stays, with NULLs.
+    is_outer: bool = False
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
 def consulted(consults: tuple[Consult, ...]) -> tuple[str, ...]:
     """The tables that subqueries read, each once."""
     return tuple(dict.fromkeys(table for consult in consults for table in consult.tables))
@@ -339,7 +359,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Answer | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
+Stage = Read | LoadTable | Derive | Explode | Answer | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,21 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Answer, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Answer,
+    Derive,
+    Enrich,
+    Explode,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Read,
+    Write,
+)
 from windrow.spark.accounting import Accountant, book_filter
 from windrow.spark.answers import answer
 from windrow.spark.dead_letters import DeadLetter
@@ -21,11 +35,13 @@ from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
+from windrow.spark.explode import explode
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
 from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.ordering import needs_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
@@ -88,6 +104,7 @@ class BatchProgram:
         self._accountant = Accountant(spark, job)
         self.tables = tables or ReferenceTables(spark, job)
         self._finishers = {s.name: Finisher(spark, s, self.tables) for s in job.stages if isinstance(s, Aggregate)}
+        self._needs_order = needs_order(job)
         self._roots = _roots(job)
         self._held_back = _held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
@@ -115,6 +132,8 @@ class BatchProgram:
                     self._read(stage, run)
                 case Derive():
                     self._derive(stage, run)
+                case Explode():
+                    self._explode(stage, run)
                 case Answer():
                     if stage.input in run.flows:
                         run.flows[stage.name] = answer(self._spark, stage, run.flows[stage.input], self.tables)
@@ -217,6 +236,18 @@ class BatchProgram:
         if stage.limit is not None:
             flow = self._limit(stage, flow, run, stage.name)
         run.flows[stage.name] = flow
+
+    def _explode(self, stage: Explode, run: _Run) -> None:
+        source = run.flows.get(stage.input)
+        if source is None:
+            return
+        found = explode(self._spark, stage, source, needs_order=self._needs_order)
+        account = run.result.ledger.statement(stage.name)
+        account.rows_in += found.rows
+        account.passed += found.gave
+        account.filtered += found.rows - found.gave
+        account.emitted += found.given
+        run.flows[stage.name] = found.flow
 
     def _limit(self, stage: Derive | Aggregate | LookBack, flow: Flow, run: _Run, counter: str) -> Flow:
         """LIMIT counts over the life of the stream, in input order."""

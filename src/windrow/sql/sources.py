@@ -14,20 +14,53 @@ def read_from(cursor: Cursor) -> tuple[Source, tuple[Join, ...], tuple[LateralVi
     """What follows FROM, up to the first clause."""
     source = _read_source(cursor)
     joins: list[Join] = []
+    views: list[LateralView] = []
     while True:
         start = cursor.peek()
-        if cursor.take(","):
+        if (is_outer := _take_unnest(cursor)) is not None:
+            views.append(_read_unnest(cursor, start, is_outer))
+        elif views and cursor.at_any((",", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")):
+            break
+        elif cursor.take(","):
             joins.append(Join(JoinKind.CROSS, _read_source(cursor), span=cursor.since(start)))
         elif kind := _read_join_kind(cursor):
             joins.append(_read_join(cursor, kind, start))
         else:
             break
-    views: list[LateralView] = []
     while cursor.take("LATERAL"):
         views.append(_read_lateral_view(cursor))
     if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", ",")):
-        raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW", hint="move LATERAL VIEW behind the join")
+        raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW and UNNEST", hint="move it behind the join")
     return source, tuple(joins), tuple(views)
+
+
+_BEFORE_UNNEST = ((",",), ("CROSS", "JOIN"), ("INNER", "JOIN"), ("JOIN",), ("LEFT", "OUTER", "JOIN"), ("LEFT", "JOIN"))
+
+
+def _take_unnest(cursor: Cursor) -> bool | None:
+    """Past the words before UNNEST, if that is what is joined: whether rows without anything stay."""
+    for words in _BEFORE_UNNEST:
+        for lateral in ((), ("LATERAL",)):
+            if cursor.at(*words, *lateral, "UNNEST", "("):
+                cursor.take(*words, *lateral)
+                return words[0] == "LEFT"
+    return None
+
+
+def _read_unnest(cursor: Cursor, start: Token, is_outer: bool) -> LateralView:
+    """UNNEST(items) [AS] alias [(columns)] [ON TRUE]."""
+    call = cursor.expr()
+    assert isinstance(call, Call)
+    if cursor.at("WITH", "ORDINALITY"):
+        hint = "write LATERAL VIEW posexplode(items) v AS position, item, which counts from 0"
+        raise cursor.fault(codes.SYNTAX, "WITH ORDINALITY is not part of the dialect", hint=hint)
+    alias = cursor.alias()
+    columns: tuple[str, ...] = ()
+    if alias is not None and cursor.at("("):
+        columns = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
+    if cursor.take("ON") and not cursor.take("TRUE"):
+        raise cursor.fault(codes.SYNTAX, "UNNEST is joined to its own row: ON TRUE", hint="write ON TRUE, and filter in WHERE")
+    return LateralView(call, alias, columns, is_outer, span=cursor.since(start))
 
 
 def _read_source(cursor: Cursor) -> Source:

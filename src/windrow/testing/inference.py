@@ -71,7 +71,18 @@ def infer_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[ColumnDef, ...]:
         for name, value in row.items():
             if name not in RESERVED and name not in MARKERS:
                 types[name] = _wider(types.get(name, UNKNOWN), _type_of(value))
-    return tuple(ColumnDef(name, type_) for name, type_ in types.items())
+    return tuple(ColumnDef(name, type_ if type_ == UNKNOWN else _settled(type_)) for name, type_ in types.items())
+
+
+def _settled(type_: DataType) -> DataType:
+    """What no row tells more of is text."""
+    match type_:
+        case Array(element=element):
+            return Array(_settled(element))
+        case Struct(fields=fields):
+            return Struct(tuple((name, _settled(field)) for name, field in fields))
+        case _:
+            return STRING if type_ == UNKNOWN else type_
 
 
 def _type_of(value: Any) -> DataType:
@@ -88,9 +99,9 @@ def _type_of(value: Any) -> DataType:
             element: DataType = UNKNOWN
             for item in value:
                 element = _wider(element, _type_of(item))
-            return Array(STRING if element == UNKNOWN else element)
+            return Array(element)
         case dict():
-            return Struct(tuple((name, STRING if _type_of(v) == UNKNOWN else _type_of(v)) for name, v in value.items()))
+            return Struct(tuple((name, _type_of(field)) for name, field in value.items()))
         case _:
             return STRING
 
@@ -102,6 +113,8 @@ def _wider(one: DataType, other: DataType) -> DataType:
         return one
     if {one, other} == {BIGINT, DOUBLE}:
         return DOUBLE
+    if isinstance(one, Array) and isinstance(other, Array):
+        return Array(_wider(one.element, other.element))
     if isinstance(one, Struct) and isinstance(other, Struct):
         merged = dict(one.fields)
         for name, type_ in other.fields:

@@ -13,7 +13,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Node, Over
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
+from windrow.model.query import EmitChanges, NamedSource, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -27,8 +27,6 @@ from windrow.model.statement import (
     Show,
 )
 from windrow.model.window import OnSessionEnd, OnWatermark, Rows, Session
-
-_GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
 
 
 @dataclass(frozen=True)
@@ -48,10 +46,6 @@ def _is(*kinds: type[Node]) -> Callable[[Node], bool]:
 
 def _select(claim: Callable[[Select], bool]) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Select) and claim(node)
-
-
-def _calls(names: frozenset[str]) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, Call) and node.name.lower() in names
 
 
 def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
@@ -98,9 +92,7 @@ GAPS: tuple[Gap, ...] = (
     Gap("DESCRIBE is", _is(Describe), "remove the statement"),
     Gap("DROP is", _is(Drop), "remove the statement"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
-    Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
-    Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
     Gap(
         "triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are",
