@@ -10,6 +10,7 @@ from windrow.catalog.numeric import common_type
 from windrow.model.types import (
     BIGINT,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FRACTIONS,
     INT,
@@ -17,6 +18,7 @@ from windrow.model.types import (
     STRING,
     TIMESTAMP,
     UNKNOWN,
+    VARIANT,
     Array,
     DataType,
     Decimal,
@@ -74,6 +76,11 @@ def _average(args: Sequence[DataType]) -> DataType:
             return UNKNOWN
 
 
+def _by_count(two: DataType, three: DataType) -> ReturnRule:
+    """DATEADD(ts, 1) counts days and DATEADD(HOUR, 1, ts) units; variant_get(v, path, 'int') is a value and no variant."""
+    return lambda args: three if len(args) == 3 else two
+
+
 def _last_type(args: Sequence[DataType]) -> DataType:
     return args[-1] if args else UNKNOWN
 
@@ -101,8 +108,8 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     _own("json_value", "json_value(json, path)", "the scalar at a JSONPath, as text", (2,), _fixed(STRING)),
     _own("json_exists", "json_exists(json, path)", "whether a JSONPath finds anything", (2,), _fixed(BOOLEAN)),
     _own("json_query", "json_query(json, path)", "the object or array at a JSONPath, as JSON text", (2,), _fixed(STRING)),
-    replace(_own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)), takes_unit=True),
-    replace(_own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)), takes_unit=True),
+    _own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)),
+    _own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)),
     _own("unnest", "unnest(array)", "the elements of an array or map as rows, in FROM", (1,), _element, FunctionKind.GENERATOR),
     *_BOUNDS,
 )
@@ -122,7 +129,9 @@ _RETURNS: dict[str, ReturnRule] = {
     "collect_list": _array_of, "collect_set": _array_of, "array_agg": _array_of, "array": _array_of_common, "coalesce": _common_from(0),
     "nvl": _common_from(0), "ifnull": _common_from(0), "greatest": _common_from(0), "least": _common_from(0), "if": _common_from(1),
     "nvl2": _common_from(1), "explode": _element, "explode_outer": _element, "element_at": _element, "try_element_at": _element,
-    "get": _element,
+    "get": _element, "date_add": _by_count(DATE, TIMESTAMP), "dateadd": _by_count(DATE, TIMESTAMP),
+    "variant_get": _by_count(VARIANT, UNKNOWN), "try_variant_get": _by_count(VARIANT, UNKNOWN),
+    "date_diff": _by_count(INT, BIGINT), "datediff": _by_count(INT, BIGINT),
 }  # fmt: skip
 
 # Argument counts where probing is too generous (window functions fill in defaults) or the parser allows more (a unit of time).
@@ -145,7 +154,6 @@ _ALL_NUMBERS = (
 )
 _NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(), (0,)) | dict.fromkeys(_ALL_NUMBERS.split(), None)
 _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
-_UNITS = frozenset("date_add dateadd date_diff datediff extract date_part datepart date_trunc trunc".split())
 
 
 def sharpened(spark: Function) -> Function:
@@ -160,7 +168,6 @@ def sharpened(spark: Function) -> Function:
         returns=_RETURNS.get(name, spark.returns),
         numbers=_NUMBERS.get(name, ()),
         needs_within_group=name in _WITHIN_GROUP,
-        takes_unit=name in _UNITS,
         # One array was probed for all of them, and it was none of structs.
         refuses=() if name in ("inline", "inline_outer") else spark.refuses,
     )

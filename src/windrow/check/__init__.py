@@ -42,6 +42,7 @@ from windrow.check.rules.unknown_definition_column import unknown_definition_col
 from windrow.check.rules.unknown_function import unknown_function
 from windrow.check.rules.unknown_relation import unknown_relation
 from windrow.check.rules.unsupported import unsupported
+from windrow.check.rules.variant_output import variant_output
 from windrow.check.rules.window_length import window_length
 from windrow.check.rules.window_purpose import window_purpose
 from windrow.check.rules.window_time import window_time
@@ -61,6 +62,7 @@ RULES: tuple[Rule, ...] = (
     unknown_definition_column,
     unknown_column,
     duplicate_output,
+    variant_output,
     star,
     unknown_function,
     argument_count,

@@ -17,6 +17,7 @@ from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
+from windrow.plan.scoped import open_variants
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import Aggregate, Derive, Explode, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
@@ -136,7 +137,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield Merge(name, parts, reason="UNION ALL")
         case Select(source=source, joins=joins):
             typed = names.typed(scope)
-            query = lift_subqueries(take_listed(query), typed, names.table_queries(scope))
+            query = open_variants(take_listed(query), typed, is_strict=is_strict(options))
+            query = lift_subqueries(query, typed, names.table_queries(scope))
             views = views_of(query, typed)
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)

@@ -12,7 +12,7 @@ from typing import Any
 
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Resolved, Scope
-from windrow.catalog.typing import SelectScopes, item_name, select_scopes
+from windrow.catalog.typing import SelectScopes, select_scopes
 from windrow.model.expr import (
     Asked,
     Column,
@@ -31,6 +31,7 @@ from windrow.model.expr import (
 )
 from windrow.model.query import DerivedSource, Join, NamedSource, Query, Select, SelectItem, Source, Union
 from windrow.model.system import system_column
+from windrow.plan.scoped import change_select
 from windrow.plan.selects import Selected
 from windrow.plan.stages import Aggregate, Answer, Consult, Derive, LookBack
 
@@ -47,25 +48,7 @@ def lift_subqueries(select: Select, names: Names, common: Mapping[str, TableQuer
     """The SELECT with a question in place of each subquery. ``common`` are the common tables over tables, in lower case."""
     if not any(isinstance(node, InQuery | Exists | ScalarQuery) for node in walk(select)):
         return select
-    scopes = select_scopes(select, names)
-
-    def lift(node: Any, scope: Scope) -> Any:
-        return transform(node, lambda found: _lift(found, scope, common))
-
-    items = tuple(
-        replace(item, expr=expr, alias=item_name(item)) if (expr := lift(item.expr, scope)) is not item.expr else item
-        for item, scope in zip(select.items, scopes.items, strict=True)
-    )
-    return replace(
-        select,
-        items=items,
-        where=None if select.where is None else lift(select.where, scopes.rows),
-        group_by=tuple(lift(expr, scopes.grouping) for expr in select.group_by),
-        window=None if select.window is None else lift(select.window, scopes.rows),
-        having=None if select.having is None else lift(select.having, scopes.after),
-        qualify=None if select.qualify is None else lift(select.qualify, scopes.after),
-        order_by=tuple(lift(key, scopes.after) for key in select.order_by),
-    )
+    return change_select(select, names, lambda node, scope: _lift(node, scope, common))
 
 
 def _lift(node: Node, scope: Scope, common: Mapping[str, TableQuery]) -> Asked | None:

@@ -90,7 +90,9 @@ def to_sql(expr: Expr) -> str:
         case Path(base=base, path=path):
             return f"get_json_object({to_sql(base)}, {text_literal(path)})"
         case Lambda(parameters=parameters, body=body):
-            return f"({', '.join(map(quote, parameters))}) -> {to_sql(body)}"
+            # Spark takes parentheses around several parameters only.
+            names = ", ".join(map(quote, parameters))
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {to_sql(body)}"
         case Over():
             return _over(expr)
         case InQuery() | Exists() | ScalarQuery():

@@ -42,7 +42,7 @@ from windrow.model.expr import (
 from windrow.model.query import Query
 from windrow.model.window import DAY, HOUR, MINUTE, SECOND
 from windrow.sql.precedence import AND, BINARY, COMPARISON, NOT, POSTFIX, PREDICATE, UNARY
-from windrow.sql.words import RESERVED, quote_name, quote_string
+from windrow.sql.words import RESERVED, UNIT_CALLS, quote_name, quote_string
 
 _ATOM = 120
 _PATH_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\*)\]|\['(.*?)'\](?=[.\[]|$)", re.DOTALL)
@@ -153,7 +153,7 @@ class _Renderer:
 
     def _call(self, call: Call) -> str:
         name = call.name if _PLAIN_CALL.fullmatch(call.name) and call.name.upper() not in RESERVED else quote_name(call.name)
-        args = ", ".join(self.expr(arg) for arg in call.args)
+        args = ", ".join([*_unit(call), *(self.expr(arg) for arg in call.args[len(_unit(call)) :])])
         text = f"{name}({'DISTINCT ' if call.distinct else ''}{args})"
         if call.ignore_nulls:
             text += " IGNORE NULLS"
@@ -241,6 +241,16 @@ def _path(path: str) -> str:
         else:
             text += ("." if text else "") + quote_name(name)
     return text
+
+
+def _unit(call: Call) -> list[str]:
+    """The unit of time that a call starts with, which is written bare."""
+    is_unit = len(call.args) == 3 and UNIT_CALLS.get(call.name.upper()) == 3
+    match call.args[0] if is_unit else None:
+        case Literal(value=str(unit)):
+            return [unit]
+        case _:
+            return []
 
 
 def _not(negated: bool) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from windrow.model.expr import Call, Expr
+from windrow.model.expr import Call, Expr, Interval
 from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Source, Within
 from windrow.sql import codes
-from windrow.sql.cursor import Cursor
+from windrow.sql.cursor import Cursor, SyntaxFaultError
 from windrow.sql.dialect import Kind, Token
-from windrow.sql.lengths import read_duration
+from windrow.sql.durations import show_duration
+from windrow.sql.lengths import read_duration, read_interval, starts_interval
 
 
 def read_from(cursor: Cursor) -> tuple[Source, tuple[Join, ...], tuple[LateralView, ...]]:
@@ -70,6 +71,8 @@ def _read_source(cursor: Cursor) -> Source:
         cursor.expect(")")
         alias = cursor.alias()
         return DerivedSource(query, alias, span=cursor.since(start))
+    if cursor.at("TABLE", "(") or (start.key in _WINDOW_TABLES and cursor.peek(1).key == "("):
+        raise _window_table(cursor)
     name = cursor.name("the name of a stream or table")
     as_of = _read_as_of(cursor)
     alias = cursor.alias()
@@ -77,6 +80,34 @@ def _read_source(cursor: Cursor) -> Source:
         as_of = _read_as_of(cursor)
     # The span is the name alone: that is what a caret about an unknown stream points at.
     return NamedSource(name, alias, as_of, span=start.span)
+
+
+# Flink's table functions, and what they are called in a WINDOW clause.
+_WINDOW_TABLES = {"TUMBLE": "TUMBLING", "HOP": "SLIDING", "SESSION": "SESSION", "CUMULATE": "TUMBLING"}
+
+
+def _window_table(cursor: Cursor) -> SyntaxFaultError:
+    """Windows are a clause here: the hint says what TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL ...)) is in it."""
+    start = cursor.peek()
+    stream, kind = "stream", "TUMBLING"
+    lengths: list[str] = []
+    depth = 0
+    while cursor.peek().kind is not Kind.END:
+        token = cursor.peek()
+        if starts_interval(cursor):
+            length = read_interval(cursor)
+            lengths += [show_duration(length.micros)] if isinstance(length, Interval) else []
+            continue
+        cursor.advance()
+        kind = _WINDOW_TABLES.get(token.key, kind)
+        if token.key == "TABLE" and cursor.peek().kind in (Kind.WORD, Kind.QUOTED) and cursor.peek(1).key != "(":
+            stream = cursor.peek().text
+        depth += {"(": 1, ")": -1}.get(token.key, 0)
+        if not depth and token.key == ")":
+            break
+    # HOP names its slide first, the clause its size.
+    hint = f"write FROM {stream} ... WINDOW {kind}({', '.join(reversed(lengths)) or '1m'})"
+    return cursor.fault(codes.SYNTAX, "a window is a clause, not a table", cursor.since(start), hint)
 
 
 def _read_as_of(cursor: Cursor) -> Expr | None:
