@@ -50,8 +50,6 @@ class Function:
     # Positions that take numbers only (text that looks like a number is refused too); None stands for every position.
     numbers: tuple[int, ...] | None = ()
     needs_within_group: bool = False
-    # The first argument may be a bare unit of time, which is not a column.
-    takes_unit: bool = False
 
     def accepts(self, count: int) -> bool:
         if not self.counts:

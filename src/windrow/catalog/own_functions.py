@@ -10,6 +10,7 @@ from windrow.catalog.numeric import common_type
 from windrow.model.types import (
     BIGINT,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FRACTIONS,
     INT,
@@ -17,6 +18,7 @@ from windrow.model.types import (
     STRING,
     TIMESTAMP,
     UNKNOWN,
+    VARIANT,
     Array,
     DataType,
     Decimal,
@@ -84,6 +86,11 @@ def _of_shares(share: int, value: ReturnRule) -> ReturnRule:
     return returns
 
 
+def _by_count(two: DataType, three: DataType) -> ReturnRule:
+    """DATEADD(ts, 1) counts days and DATEADD(HOUR, 1, ts) units; variant_get(v, path, 'int') is a value and no variant."""
+    return lambda args: three if len(args) == 3 else two
+
+
 def _last_type(args: Sequence[DataType]) -> DataType:
     return args[-1] if args else UNKNOWN
 
@@ -115,8 +122,9 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     _own("json_value", "json_value(json, path)", "the scalar at a JSONPath, as text", (2,), _fixed(STRING)),
     _own("json_exists", "json_exists(json, path)", "whether a JSONPath finds anything", (2,), _fixed(BOOLEAN)),
     _own("json_query", "json_query(json, path)", "the object or array at a JSONPath, as JSON text", (2,), _fixed(STRING)),
-    replace(_own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)), takes_unit=True),
-    replace(_own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)), takes_unit=True),
+    _own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)),
+    _own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)),
+    _own("unnest", "unnest(array)", "the elements of an array or map as rows, in FROM", (1,), _element, FunctionKind.GENERATOR),
     *_BOUNDS,
 )
 
@@ -137,7 +145,9 @@ _RETURNS: dict[str, ReturnRule] = {
     "collect_list": _array_of, "collect_set": _array_of, "array_agg": _array_of, "array": _array_of_common, "coalesce": _common_from(0),
     "nvl": _common_from(0), "ifnull": _common_from(0), "greatest": _common_from(0), "least": _common_from(0), "if": _common_from(1),
     "nvl2": _common_from(1), "explode": _element, "explode_outer": _element, "element_at": _element, "try_element_at": _element,
-    "get": _element,
+    "get": _element, "date_add": _by_count(DATE, TIMESTAMP), "dateadd": _by_count(DATE, TIMESTAMP),
+    "variant_get": _by_count(VARIANT, UNKNOWN), "try_variant_get": _by_count(VARIANT, UNKNOWN),
+    "date_diff": _by_count(INT, BIGINT), "datediff": _by_count(INT, BIGINT),
 }  # fmt: skip
 
 # Argument counts where probing is too generous (window functions fill in defaults) or the parser allows more (a unit of time).
@@ -146,7 +156,7 @@ _COUNTS: dict[str, tuple[int, ...]] = {
     "lead": (1, 2, 3), "nth_value": (2,), "percentile_cont": (1,), "percentile_disc": (1,), "mode": (0, 1), "date_add": (2, 3),
     "dateadd": (2, 3), "date_diff": (2, 3), "datediff": (2, 3), "listagg": (1, 2), "string_agg": (1, 2), "if": (3,), "extract": (2,),
 }  # fmt: skip
-_VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1}
+_VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1, "map": 0, "named_struct": 2}
 
 _WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split())
 _ONE_NUMBER = (
@@ -162,7 +172,6 @@ _NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(),
 _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
 # Where a share of rows may also be an array of them, of which probing tells one type only.
 _SHARES = {"percentile": 1, "percentile_approx": 1, "approx_percentile": 1, "percentile_cont": 0, "percentile_disc": 0}
-_UNITS = frozenset("date_add dateadd date_diff datediff extract date_part datepart date_trunc trunc".split())
 
 
 def sharpened(spark: Function) -> Function:
@@ -175,8 +184,14 @@ def sharpened(spark: Function) -> Function:
         counts=_COUNTS.get(name, spark.counts) if least is None else (least,),
         is_variadic=(spark.is_variadic and name not in _COUNTS) or least is not None,
         returns=_RETURNS.get(name, spark.returns),
-        refuses=tuple(frozenset() if _SHARES.get(name) == position else types for position, types in enumerate(spark.refuses)),
+        refuses=_refused(name, spark),
         numbers=_NUMBERS.get(name, ()),
         needs_within_group=name in _WITHIN_GROUP,
-        takes_unit=name in _UNITS,
     )
+
+
+def _refused(name: str, spark: Function) -> tuple[frozenset[str], ...]:
+    """Which types an argument cannot have. One array was probed for all of them: of one type, and none of structs."""
+    if name in ("inline", "inline_outer"):
+        return ()
+    return tuple(frozenset() if _SHARES.get(name) == position else types for position, types in enumerate(spark.refuses))

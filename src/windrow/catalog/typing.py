@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from windrow.catalog.generators import generated_columns
 from windrow.catalog.numeric import arithmetic_type, common_type
 from windrow.catalog.relation import ROW_ONLY, Names, Relation, RelationKind, WithCommonTables
 from windrow.catalog.scope import Alias, Binding, Resolved, Scope, has_aggregate, is_aggregate, member_type
 from windrow.model.expr import (
+    Asked,
     Between,
     Binary,
     Call,
@@ -96,7 +98,7 @@ def infer(node: Expr, scope: Scope) -> DataType:
         case ScalarQuery(query=query):
             columns = output_columns(query, scope.names, scope)
             return columns[0].type if columns is not None and len(columns) == 1 else UNKNOWN
-        case Star() | Lambda() | Slot():
+        case Star() | Lambda() | Asked() | Slot():
             return UNKNOWN
     return UNKNOWN
 
@@ -248,11 +250,21 @@ def _merged(select: Select) -> frozenset[str]:
 
 def _with_lateral_views(views: tuple[LateralView, ...], scope: Scope) -> Scope:
     for view in views:
-        base = infer(view.call, scope)
-        types = [base] if len(view.columns) == 1 else [UNKNOWN] * len(view.columns)
-        columns = tuple(ColumnDef(name, type_) for name, type_ in zip(view.columns, types, strict=True))
-        scope = replace(scope, bindings=(*scope.bindings, Binding(view.alias or "", columns, is_known=bool(columns))))
+        columns = view_columns(view, scope)
+        scope = replace(scope, bindings=(*scope.bindings, Binding(view.alias or "", columns or (), is_known=columns is not None)))
     return scope
+
+
+def view_columns(view: LateralView, scope: Scope) -> tuple[ColumnDef, ...] | None:
+    """The columns of LATERAL VIEW or UNNEST, by the names that it gives them; None where they cannot be told."""
+    if not isinstance(view.call, Call):
+        return None
+    given = generated_columns(view.call.name, [infer(arg, scope) for arg in view.call.args], len(view.columns), view.alias)
+    if not view.columns:
+        return given
+    if given is None or len(given) != len(view.columns):
+        return tuple(ColumnDef(name, UNKNOWN) for name in view.columns)
+    return tuple(ColumnDef(name, column.type) for name, column in zip(view.columns, given, strict=True))
 
 
 def query_relation(name: str, query: Query, names: Names, outer: Scope | None = None) -> Relation:

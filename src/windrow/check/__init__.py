@@ -20,6 +20,7 @@ from windrow.check.rules.condition import condition
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
+from windrow.check.rules.generator import generator_rule
 from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
@@ -34,12 +35,14 @@ from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.over import over
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
+from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
 from windrow.check.rules.unknown_definition_column import unknown_definition_column
 from windrow.check.rules.unknown_function import unknown_function
 from windrow.check.rules.unknown_relation import unknown_relation
 from windrow.check.rules.unsupported import unsupported
+from windrow.check.rules.variant_output import variant_output
 from windrow.check.rules.window_length import window_length
 from windrow.check.rules.window_purpose import window_purpose
 from windrow.check.rules.window_time import window_time
@@ -59,6 +62,7 @@ RULES: tuple[Rule, ...] = (
     unknown_definition_column,
     unknown_column,
     duplicate_output,
+    variant_output,
     star,
     unknown_function,
     argument_count,
@@ -70,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     misplaced_aggregate,
     not_grouped,
     over,
+    together,
     ordinal,
     window_purpose,
     window_time,
@@ -78,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     join_condition,
     union,
     subquery,
+    generator_rule,
     insert,
     limit,
     option_side,

@@ -116,7 +116,7 @@ class JobHistory:
         buckets = state.counters.get(buckets_name(stage.name))
         if isinstance(stage, Aggregate) and buckets is not None:
             return self._held_by_executors(stage, buckets, state.batch_id)
-        names = [stage.name] if not isinstance(stage, IntervalJoin) else list(side_steps(stage))
+        names = [name for name in ([stage.name] if not isinstance(stage, IntervalJoin) else side_steps(stage)) if name in self._steps]
         parts = [self._steps[name].open_windows(state.tables.get(name, {})) for name in names]
         size = sum(table.estimated_size() for name in names for table in state.tables.get(name, {}).values())
         there = [_named(stage, part) for part in parts if part is not None and part.height]

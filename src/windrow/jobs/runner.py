@@ -6,7 +6,6 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
 from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
@@ -200,7 +200,7 @@ class RunningJob:
             with self._in_batch:
                 self._take(frame, batch_id)
         except WindrowError as error:
-            self._failure = error
+            self._failure = fault_of_query(error, self.job.name) or error
             raise
         except Exception as error:
             self._failure = self._explain(error)
@@ -213,7 +213,7 @@ class RunningJob:
             known: WindrowError | None = explain(error) if explain is not None else None
             if known is not None:
                 return known
-        return _as_job_error(error, self.job.name)
+        return as_job_error(error, self.job.name)
 
     def _take(self, frame: DataFrame, batch_id: int) -> None:
         if self._is_ended:
@@ -338,16 +338,3 @@ def _claim(folder: Folder, job: Job) -> None:
 
 def _runtime(connector: str) -> Any:
     return import_module(CONNECTORS[connector].runtime)
-
-
-def _as_job_error(error: Exception, job: str) -> JobError:
-    """Spark's own failures, without the stack of a hundred lines."""
-    if "No space left on device" in str(error):
-        return JobError(
-            "WR802", f"job {job} stopped: there is no space left on the disk", "free some space, then run again: nothing is lost"
-        )
-    describe: Callable[[], str] | None = getattr(error, "getCondition", None)
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    first = lines[0] if lines else type(error).__name__
-    code = f" ({describe()})" if describe is not None and describe() else ""
-    return JobError("WR850", f"job {job} stopped: {first}{code}", "set WINDROW_DEBUG=1 to see the whole trace")

@@ -216,6 +216,21 @@ class ScalarQuery(Node):
 
 
 @dataclass(frozen=True)
+class Question:
+    """A subquery over tables in which ``Slot("_p0")`` and so on stand for what it is told. Not a node: no rule about the row enters it."""
+
+    subquery: InQuery | Exists | ScalarQuery
+
+
+@dataclass(frozen=True)
+class Asked(Node):
+    """A question with what the row at hand tells it. Never comes out of the parser."""
+
+    question: Question
+    args: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
 class Slot(Node):
     """A column the planner made: a group key, an aggregate's result. Never comes out of the parser."""
 
@@ -245,6 +260,7 @@ Expr = (
     | InQuery
     | Exists
     | ScalarQuery
+    | Asked
     | Slot
 )
 
@@ -253,7 +269,7 @@ N = TypeVar("N", bound=Node)
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The nodes directly below one, in the order they were written. Subqueries are not entered."""
+    """The nodes directly below one, in the order they were written."""
     for spec in fields(node):
         yield from _nodes_in(getattr(node, spec.name))
 

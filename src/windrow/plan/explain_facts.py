@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -10,8 +10,25 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
-from windrow.plan.explain_joins import enrich_facts, join_facts, table_facts
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Item, Job, LateRows, LoadTable, LookBack, Merge, Read, Stage, Write
+from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, join_facts, table_facts
+from windrow.plan.stages import (
+    Aggregate,
+    Answer,
+    Consult,
+    Derive,
+    Enrich,
+    Explode,
+    IntervalJoin,
+    Item,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 from windrow.sql.render import render_sort_key
@@ -38,6 +55,10 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("read", stage.name, tuple(_read(stage)))
         case Derive():
             return Facts("derive", stage.name, tuple(_derive(stage)))
+        case Explode():
+            return Facts("explode", stage.name, tuple(explode_facts(stage)))
+        case Answer():
+            return Facts("answer", stage.name, tuple(answer_facts(stage)))
         case Aggregate():
             return Facts("aggregate", stage.name, tuple(_aggregate(stage, job)))
         case LookBack():
@@ -79,8 +100,17 @@ def _is_secret(key: str, specs: tuple[OptionSpec, ...]) -> bool:
 
 def with_slots_filled(stage: Aggregate, expr: Expr) -> Expr:
     """An expression over finished groups as the user wrote it: keys and aggregate calls instead of the planner's columns."""
-    meaning: Mapping[str, Node] = {**dict(stage.keys), **{item.slot: item.call for item in stage.aggregates}}
-    return transform(expr, lambda node: meaning.get(node.name) if isinstance(node, Slot) else None)
+    meaning: dict[str, Node] = {**dict(stage.keys), **{item.slot: item.call for item in stage.aggregates}}
+    return _put_back(expr, meaning, stage.consults)
+
+
+def _put_back(expr: Expr, meaning: dict[str, Node], consults: tuple[Consult, ...]) -> Expr:
+    def change(node: Node) -> Node | None:
+        return meaning.get(node.name) if isinstance(node, Slot) else None
+
+    for consult in consults:
+        meaning[consult.slot] = transform(consult.asked, change)
+    return transform(expr, change)
 
 
 def show_item(item: Item, expr: Expr | None) -> str:
@@ -174,14 +204,13 @@ def _look_back(stage: LookBack) -> Iterator[tuple[str, str]]:
         kept = "every row" if look.buffer is None else f"the last {look.buffer} rows"
         yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
     if stage.qualify is not None:
-        yield "qualify", render_expr(_with_calls(stage.qualify, calls))
-    yield "columns", ", ".join(show_item(item, None if item.expr is None else _with_calls(item.expr, calls)) for item in stage.items)
+        yield "qualify", render_expr(_put_back(stage.qualify, calls, stage.consults))
+    yield (
+        "columns",
+        ", ".join(show_item(item, None if item.expr is None else _put_back(item.expr, calls, stage.consults)) for item in stage.items),
+    )
     yield from _closing(stage, stage.key, stage.order_by)
     yield "why", stage.reason
-
-
-def _with_calls(expr: Expr, calls: Mapping[str, Node]) -> Expr:
-    return transform(expr, lambda node: calls.get(node.name) if isinstance(node, Slot) else None)
 
 
 def _where(where: Expr | None) -> Iterator[tuple[str, str]]:
@@ -250,7 +279,9 @@ def _origin(stage: Stage, job: Job) -> Stage:
     """The stage that gives a stage's rows their event time: filters and projections hand it on."""
     by_name = {each.name: each for each in job.stages}
     current = by_name.get(stage.inputs[0])
-    while isinstance(current, Derive) and not any(item.name.lower() == "_event_time" for item in current.items):
+    while isinstance(current, Answer | Explode) or (
+        isinstance(current, Derive) and not any(i.name.lower() == "_event_time" for i in current.items)
+    ):
         current = by_name.get(current.input)
     return current or stage
 

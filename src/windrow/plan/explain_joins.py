@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from windrow.model.expr import Binary, Column, Expr, Node, transform
+from windrow.model.expr import Binary, Call, Column, Expr, Node, transform
 from windrow.plan.join_names import all_of
-from windrow.plan.stages import Enrich, IntervalJoin, LoadTable
+from windrow.plan.stages import Answer, Enrich, Explode, IntervalJoin, LoadTable
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
@@ -50,6 +50,22 @@ def enrich_facts(stage: Enrich) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
+def answer_facts(stage: Answer) -> Iterator[tuple[str, str]]:
+    for consult in stage.consults:
+        yield consult.slot, as_written(consult.asked)
+    yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"
+    yield "why", stage.reason
+
+
+def explode_facts(stage: Explode) -> Iterator[tuple[str, str]]:
+    yield "rows", _generated(stage)
+    yield "why", stage.reason
+
+
+def _generated(stage: Explode) -> str:
+    return f"{as_written(Call(stage.generator, stage.args))} AS {', '.join(stage.columns)}"
+
+
 def join_facts(stage: IntervalJoin) -> Iterator[tuple[str, str]]:
     yield "pairs", f"{stage.left.input} with {stage.right.input}"
     yield "on", as_written(_equalities(stage))
@@ -73,11 +89,15 @@ def _moved(time: str, micros: int) -> str:
     return time if not micros else f"{time} {'+' if micros > 0 else '-'} {show_duration(abs(micros))}"
 
 
-def join_json(stage: LoadTable | Enrich | IntervalJoin) -> dict[str, Any]:
+def join_json(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> dict[str, Any]:
     match stage:
         case LoadTable(read=read, primary_key=key):
             columns = [{"name": c.name, "type": str(c.type), "nullable": c.nullable} for c in read.columns]
             return {"kind": "load_table", "connector": read.connector, "columns": columns, "primary_key": list(key)}
+        case Explode():
+            return {"kind": "explode", "generator": _generated(stage), "is_outer": stage.is_outer}
+        case Answer(consults=consults, wait=wait):
+            return {"kind": "answer", "columns": {each.slot: as_written(each.asked) for each in consults}, "wait_us": wait}
         case Enrich(stream=stream, lookups=lookups, wait=wait):
             tables = [
                 {"table": each.table.input, "on": None if each.on is None else as_written(each.on), "on_missing": each.on_missing}
@@ -100,11 +120,15 @@ def join_json(stage: LoadTable | Enrich | IntervalJoin) -> dict[str, Any]:
             }
 
 
-def join_label(stage: LoadTable | Enrich | IntervalJoin) -> list[str]:
+def join_label(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> list[str]:
     """The lines of a stage's box."""
     match stage:
         case LoadTable(name=name, read=read):
             return [name, f"table from {read.connector}"]
+        case Explode(name=name):
+            return [name, _generated(stage)]
+        case Answer(name=name, consults=consults):
+            return [name, *(as_written(each.asked) for each in consults)]
         case Enrich(name=name, lookups=lookups):
             return [name, f"looks up {', '.join(lookup.table.input for lookup in lookups)}"]
         case IntervalJoin(name=name):

@@ -9,7 +9,23 @@ from windrow.model.expr import Expr
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Answer,
+    Derive,
+    Enrich,
+    Explode,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -53,7 +69,7 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "columns": columns,
                 **_closing(stage),
             }
-        case LoadTable() | Enrich() | IntervalJoin():
+        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
             return join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}

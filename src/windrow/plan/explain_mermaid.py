@@ -6,7 +6,23 @@ from typing import assert_never
 
 from windrow.plan.explain_facts import emissions, show_window
 from windrow.plan.explain_joins import join_label
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Answer,
+    Derive,
+    Enrich,
+    Explode,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
@@ -45,7 +61,7 @@ def _label(stage: Stage) -> list[str]:
             return _aggregate(stage)
         case LookBack(name=name, looks=looks):
             return [name, *(render_expr(over) for look in looks for _, over in look.calls)]
-        case LoadTable() | Enrich() | IntervalJoin():
+        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
             return join_label(stage)
         case LateRows(name=name):
             return [name]

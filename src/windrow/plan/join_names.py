@@ -113,6 +113,7 @@ class JoinNames:
         items, aliases = self._items(select)
         everywhere = {
             "group_by": tuple(self.resolve(expr) for expr in select.group_by),
+            "lateral_views": tuple(replace(view, call=self.resolve(view.call)) for view in select.lateral_views),
             "where": None if select.where is None else self.resolve(select.where),
             "window": None if select.window is None else self._resolve(select.window, frozenset()),
             "having": None if select.having is None else self.resolve(select.having, aliases),

@@ -18,11 +18,9 @@ from windrow.model.query import Join, JoinKind, Select
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
-from windrow.plan.sources import duration_option
+from windrow.plan.sources import is_strict, table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
-
-DEFAULT_WAIT = 60_000_000
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,9 @@ class Joined:
         return self.stages[-1].name
 
 
-def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...]) -> Joined:
-    names = JoinNames(inputs, select.joins)
+def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
+    """``views`` are what lateral views add to the joined rows, for names to be found there."""
+    names = JoinNames((*inputs, *views), select.joins)
     flat = names.select(select)
     chain = _Chain(name, options, names, inputs, select, flat)
     return Joined(tuple(chain.stages()), flat)
@@ -93,13 +92,12 @@ class _Chain:
 
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
         tables = ", ".join(lookup.table.input for lookup in lookups)
-        wait = duration_option(self.options, "table.wait.timeout", DEFAULT_WAIT) or 0
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return Enrich(self._stage_name(), stream, tuple(lookups), wait, self._is_strict, reason)
+        return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason)
 
     @property
     def _is_strict(self) -> bool:
-        return (self.options.get("error.policy") or "null").lower() == "fail"
+        return is_strict(self.options)
 
     def _pair(self, left: Side, right: Side, join: Join, condition: Expr | None) -> IntervalJoin:
         sides = _Sides(self.names, frozenset(c.name for c in _physical(left)), frozenset(c.name for c in _physical(right)))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from windrow.model.expr import Expr, Literal, Node, Over, Slot, Unary, transform
-from windrow.plan.stages import Derive, HeaderChange, Item, Look, LookBack
+from collections.abc import Mapping
+from dataclasses import replace
+
+from windrow.catalog.together import WINDOW_BOUNDS, looks_across
+from windrow.model.expr import Binary, Call, Column, Expr, Literal, Node, Over, OverSpec, Slot, Unary, transform
+from windrow.model.window import Session, Sliding, Tumbling
+from windrow.plan.stages import Aggregate, Answer, Derive, Enrich, Explode, HeaderChange, Item, Look, LookBack, Stage
+from windrow.windowing.speech import Speech
 
 # Functions that look a given number of rows back.
 _OFFSETS = {"LAG"}
@@ -11,9 +17,12 @@ _OFFSETS = {"LAG"}
 OUT_OF_ORDER_ROWS = 1000
 
 
-def plan_look_back(plain: Derive, qualify: Expr | None) -> LookBack:
-    """A filter and projection in which OVER stands, as the stage that keeps the rows those calls look at."""
-    slots = _OverSlots()
+def plan_look_back(plain: Derive, qualify: Expr | None, *, over_groups: bool = False) -> LookBack:
+    """A filter and projection in which OVER stands, as the stage that keeps the rows those calls look at.
+
+    ``over_groups``: the rows are emissions, so that calls compare those of one window unless they look across windows.
+    """
+    slots = _OverSlots(over_groups)
     return LookBack(
         name=plain.name,
         input=plain.input,
@@ -24,13 +33,59 @@ def plan_look_back(plain: Derive, qualify: Expr | None) -> LookBack:
         headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in plain.headers),
         looks=slots.looks(),
         is_strict=plain.is_strict,
-        order_by=plain.order_by,
+        order_by=tuple(replace(key, expr=slots.fill(key.expr)) for key in plain.order_by),
         limit=plain.limit,
-        reason=_reason(slots.looks()),
+        reason=look_reason(slots.looks()),
     )
 
 
-def _reason(looks: tuple[Look, ...]) -> str:
+def distinct_qualify(items: tuple[Item, ...]) -> Expr:
+    """What QUALIFY would say for DISTINCT: of equal emissions of a window, the first."""
+    values = tuple(item.expr for item in items if item.expr is not None)
+    return Binary("=", Over(Call("ROW_NUMBER"), OverSpec(partition_by=values)), Literal(1))
+
+
+def settle_looks(stages: Mapping[str, Stage]) -> dict[str, Stage]:
+    """Looks whose partition is one window of a stream of windows, by whatever name, compare what comes out together."""
+    settled = dict(stages)
+    for stage in stages.values():
+        if isinstance(stage, LookBack):
+            bounds = _window_columns(stage.input, stages)
+            looks = tuple(
+                replace(look, is_at_once=True) if any(isinstance(k, Column) and k.name in bounds for k in look.partition_by) else look
+                for look in stage.looks
+            )
+            settled[stage.name] = replace(stage, looks=looks, reason=look_reason(looks))
+    return settled
+
+
+def _window_columns(name: str, stages: Mapping[str, Stage]) -> frozenset[str]:
+    """The columns of a stage, in lower case, that hold a bound of a window whose groups come out together and once."""
+    match stages.get(name):
+        case Aggregate(window=Tumbling() | Sliding() | Session(), speech=Speech(on_close=True) as speech, lateness=0, items=items):
+            return _handed_on(items, frozenset(WINDOW_BOUNDS)) if speech == Speech(on_close=True) else frozenset()
+        case Derive(input=before, items=items) | LookBack(input=before, items=items):
+            return _handed_on(items, _window_columns(before, stages))
+        case Answer(input=before) | Explode(input=before):
+            return _window_columns(before, stages)
+        case Enrich(stream=stream):
+            known = _window_columns(stream.input, stages)
+            return known if stream.prefix is None else known | {f"{stream.prefix}.{column}" for column in known}
+        case _:
+            return frozenset()
+
+
+def _handed_on(items: tuple[Item, ...], known: frozenset[str]) -> frozenset[str]:
+    """System columns travel by themselves; the rest is selected."""
+    starred = known if any(item.expr is None for item in items) else known & set(WINDOW_BOUNDS)
+    own = {item.name.lower(): isinstance(item.expr, Column) and item.expr.name in known for item in items if item.expr is not None}
+    return frozenset({*(name for name in starred if own.get(name, True)), *(name for name, is_bound in own.items() if is_bound)})
+
+
+def look_reason(looks: tuple[Look, ...]) -> str:
+    looks = tuple(look for look in looks if not look.is_at_once)
+    if not looks:
+        return "the groups of a window come out together: they are compared with each other, and nothing is kept"
     if any(look.buffer is None for look in looks):
         return "a frame without a beginning: every row of a partition is kept; ROWS WINDOW BUFFER n ROWS would bound it"
     return f"the last {max(look.buffer or 0 for look in looks)} rows of each partition are kept"
@@ -39,7 +94,8 @@ def _reason(looks: tuple[Look, ...]) -> str:
 class _OverSlots:
     """Collects OVER calls and puts slots in their place, grouped by the rows they look at."""
 
-    def __init__(self) -> None:
+    def __init__(self, over_groups: bool) -> None:
+        self._over_groups = over_groups
         self._slots: dict[Over, Slot] = {}
 
     def fill(self, node: Node) -> Expr:
@@ -51,10 +107,13 @@ class _OverSlots:
         return self._slots.setdefault(node, Slot(f"_o{len(self._slots)}"))
 
     def looks(self) -> tuple[Look, ...]:
-        groups: dict[tuple[tuple[Expr, ...], int | None], list[tuple[str, Over]]] = {}
+        groups: dict[tuple[tuple[Expr, ...], int | None, bool], list[tuple[str, Over]]] = {}
         for over, slot in self._slots.items():
-            groups.setdefault((over.spec.partition_by, rows_needed(over)), []).append((slot.name, over))
-        return tuple(Look(keys, buffer, tuple(calls)) for (keys, buffer), calls in groups.items())
+            is_at_once = self._over_groups and not looks_across(over)
+            bounds = (Column(name) for name in WINDOW_BOUNDS) if is_at_once else ()
+            keys = tuple(dict.fromkeys((*over.spec.partition_by, *bounds)))
+            groups.setdefault((keys, rows_needed(over), is_at_once), []).append((slot.name, over))
+        return tuple(Look(keys, buffer, tuple(calls), is_at_once) for (keys, buffer, is_at_once), calls in groups.items())
 
 
 def rows_needed(over: Over) -> int | None:

@@ -12,12 +12,16 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
+from windrow.plan.looking import settle_looks
+from windrow.plan.scoped import open_variants
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import plan_source, plan_table
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.sources import is_strict, plan_source, plan_table, table_wait
+from windrow.plan.stages import Aggregate, Derive, Explode, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries
 
 CONSOLE_NAME = "out"
 
@@ -32,6 +36,7 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
     for statement in script.statements:
         for stage in _plan_statement(statement, names, bare_sink):
             stages[stage.name] = stage
+    stages = settle_looks(stages)
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
     return Plan(tuple(_jobs(stages)), annotations)
 
@@ -44,6 +49,7 @@ class _Names:
         self._catalog = catalog
         self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
+        self._table_queries: dict[str, TableQuery] = {}
         self._bare = 0
         for statement in script.statements:
             if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
@@ -64,8 +70,19 @@ class _Names:
         stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
         self._nested[stage.name] = frozenset(own) | stars
 
-    def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> None:
-        self._common[stage] = query_relation(table.name, table.query, self.typed(scope))
+    def note_exploded(self, stage: Explode) -> None:
+        self._nested[stage.name] = self.columns(stage.input) | {column.lower() for column in stage.columns}
+
+    def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
+        names = self.typed(scope)
+        found = self._common[stage] = query_relation(table.name, table.query, names)
+        if found.kind == "table":
+            self._table_queries[stage] = TableQuery(table.query, names)
+        return found
+
+    def table_queries(self, scope: dict[str, str]) -> dict[str, TableQuery]:
+        """The common tables of a scope that read tables only: subqueries may ask them."""
+        return {name: self._table_queries[stage] for name, stage in scope.items() if stage in self._table_queries}
 
     def typed(self, scope: dict[str, str]) -> WithCommonTables:
         """What names mean under the common tables of a scope, with the types of their columns."""
@@ -119,26 +136,38 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield from _plan_query(parts[1], right, options, names, scope)
             yield Merge(name, parts, reason="UNION ALL")
         case Select(source=source, joins=joins):
+            typed = names.typed(scope)
+            query = open_variants(take_listed(query), typed, is_strict=is_strict(options))
+            query = lift_subqueries(query, typed, names.table_queries(scope))
+            views = views_of(query, typed)
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
-                joined = plan_joins(name, query, options, inputs)
+                joined = plan_joins(name, query, options, inputs, tuple(view.given for view in views))
                 yield from joined.stages
                 query, input_name = joined.select, joined.output
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
-            stage = plan_select(name, query, options, input_name, names.columns(input_name))
-            names.note(stage)
-            yield stage
-            if isinstance(stage, Aggregate) and stage.late_stream:
-                yield LateRows(names.of(stage.late_stream), stage.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
+                query = drop_view_names(query, views, typed)
+            for exploded in plan_views(name, query, views, input_name, is_strict(options), is_joined=bool(joins)):
+                names.note_exploded(exploded)
+                yield exploded
+                input_name = exploded.name
+            for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
+                names.note(stage)
+                answer, asking = answer_first(stage, table_wait(options))
+                if answer is not None:
+                    yield answer
+                yield asking
+                if isinstance(asking, Aggregate) and asking.late_stream:
+                    yield LateRows(names.of(asking.late_stream), asking.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
 
 
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
     inner = f"{name}/{table.name}"
-    yield from _plan_query(inner, table.query, options, names, scope)
-    names.note_common(inner, table, scope)
+    if names.note_common(inner, table, scope).kind == "stream":
+        yield from _plan_query(inner, table.query, options, names, scope)
     scope[table.name.lower()] = inner
 
 

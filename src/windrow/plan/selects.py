@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from windrow.aggregates import find_aggregate
-from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, Star, transform, walk
+from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, SortKey, Star, children, transform, walk
 from windrow.model.options import Options
 from windrow.model.query import DerivedSource, EmitChanges, EmitFinal, NamedSource, Select, SelectItem
 from windrow.model.system import system_column
@@ -30,30 +31,63 @@ from windrow.model.window import (
     WindowClause,
 )
 from windrow.plan.headers import take_header_changes
-from windrow.plan.looking import plan_look_back
-from windrow.plan.sources import duration_option
+from windrow.plan.looking import distinct_qualify, plan_look_back
+from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
 from windrow.windowing.speech import AT_CLOSE, Speech
 
+Selected = Derive | Aggregate | LookBack
 
-def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> Derive | Aggregate | LookBack:
-    """``columns`` are those of the input, in lower case."""
+
+def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> tuple[Selected, ...]:
+    """One stage, or two where calls with OVER look at groups. ``columns`` are those of the input, in lower case."""
     scope = _Scope(_qualifiers(select), columns)
     items, headers = take_header_changes(scope.items(select.items))
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
-    is_strict = (options.get("error.policy") or "null").lower() == "fail"
     is_grouped = bool(keys) or select.window is not None or any(_has_aggregate(i.expr) for i in items)
     is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
-    order_by = tuple(transform(key, scope.resolve_alias) for key in select.order_by)
+    order_by = tuple(_sort_key(key, items, scope) for key in select.order_by)
     if not is_grouped:
-        plain = Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
-        return plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain
-    if select.is_distinct and not keys:
+        plain = Derive(
+            name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
+        )
+        return (plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain,)
+    if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = tuple(item.expr for item in items if item.expr is not None)
-    return _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, is_strict)
+    grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by)
+    repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
+    if not repeats and not _looks_back(select):
+        return (grouped,)
+    return _plan_look_at_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+
+
+def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, LookBack]:
+    """First the groups with everything that is asked of them, then the calls that look at them, and what is made of both."""
+    values = [*(name for name, _ in grouped.keys), *(item.slot for item in grouped.aggregates)]
+    inner = replace(
+        grouped,
+        name=f"{grouped.name}/groups",
+        items=tuple(Item(name, Slot(name)) for name in values),
+        key=None,
+        headers=(),
+        order_by=(),
+        limit=None,
+    )
+    plain = Derive(
+        grouped.name, inner.name, None, grouped.items, grouped.key, grouped.is_strict, grouped.order_by, grouped.limit, grouped.headers
+    )
+    return inner, plan_look_back(plain, qualify, over_groups=True)
+
+
+def _sort_key(key: SortKey, items: tuple[Item, ...], scope: _Scope) -> SortKey:
+    """ORDER BY may name an item by its number."""
+    position = key.expr.value if isinstance(key.expr, Literal) else None
+    if isinstance(position, int) and not isinstance(position, bool):
+        return replace(key, expr=items[position - 1].expr or key.expr)
+    return replace(key, expr=scope.having(key.expr))  # type: ignore[arg-type]  # an expression stays one
 
 
 def _looks_back(select: Select) -> bool:
@@ -76,18 +110,19 @@ def _plan_aggregate(
     where: Expr | None,
     keys: tuple[Expr, ...],
     marked: Expr | None,
-    order_by: tuple[Node, ...],
-    is_strict: bool,
-) -> Aggregate:
+    order_by: tuple[SortKey, ...],
+) -> tuple[Aggregate, Expr | None]:
+    """The groups, and what QUALIFY asks of them."""
     slots = _Slots(keys)
     window = select.window
     having = None if select.having is None else slots.fill(scope.having(select.having))
     finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
-    sorted_by = tuple(slots.fill(scope.having(key)) for key in order_by)
+    qualify = None if select.qualify is None else slots.fill(scope.having(select.qualify))
+    sorted_by = tuple(slots.fill(key) for key in order_by)
     speech, when = _speech(select, scope)
     feed, reason = _feed(window, speech)
     late = (window.late if window else None) or DeadLetterLate()
-    return Aggregate(
+    grouped = Aggregate(
         name=name,
         input=input_name,
         where=where,
@@ -108,11 +143,12 @@ def _plan_aggregate(
         key=slots.fill(marked) if marked is not None else None,
         ttl=duration_option(options, "state.ttl", None),
         headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in headers),
-        is_strict=is_strict,
+        is_strict=is_strict(options),
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,
         reason=reason,
     )
+    return grouped, qualify
 
 
 def _qualifiers(select: Select) -> frozenset[str]:
@@ -146,6 +182,9 @@ class _Scope:
         return tuple(resolved)
 
     def resolve_alias(self, node: Node) -> Node | None:
+        if isinstance(node, Over):
+            # The call itself looks at rows that are there already: what it takes may be an aggregate.
+            return change_below(node, self.resolve_alias)
         if isinstance(node, Call) and is_aggregate(node):
             return self._inside_aggregate(node)
         if isinstance(node, Column) and node.qualifier is None:
@@ -195,6 +234,8 @@ class _Slots:
         return transform(node, self._change)  # type: ignore[return-value]  # an expression stays one
 
     def _change(self, node: Node) -> Node | None:
+        if isinstance(node, Over):
+            return change_below(node, self._change)
         if node in self._keys and not isinstance(node, Literal):
             return self._keys[node]
         if isinstance(node, Call) and is_aggregate(node):
@@ -210,10 +251,23 @@ def is_aggregate(node: Node) -> bool:
     return isinstance(node, Call) and find_aggregate(node) is not None
 
 
+def change_below(over: Over, change: Callable[[Node], Node | None]) -> Over:
+    """The call with everything below it changed, but not the call itself."""
+    call = replace(
+        over.call,
+        args=tuple(transform(arg, change) for arg in over.call.args),
+        where=None if over.call.where is None else transform(over.call.where, change),
+    )
+    return replace(over, call=call, spec=transform(over.spec, change))
+
+
 def _has_aggregate(node: Node | None) -> bool:
-    if node is None or isinstance(node, Over):
+    """Whether an aggregate of the group stands in it; one that OVER follows is not of the group."""
+    if node is None:
         return False
-    return any(is_aggregate(found) for found in walk(node)) and not any(isinstance(found, Over) for found in walk(node))
+    if isinstance(node, Over):
+        return any(_has_aggregate(below) for below in (*children(node.call), *children(node.spec)))
+    return is_aggregate(node) or any(_has_aggregate(below) for below in children(node))
 
 
 def _group_keys(select: Select, items: tuple[Item, ...], scope: _Scope) -> tuple[Expr, ...]:

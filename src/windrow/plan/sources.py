@@ -9,6 +9,18 @@ from windrow.model.window import DAY
 from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
 from windrow.sql import parse_duration
 
+DEFAULT_WAIT = 60_000_000
+
+
+def table_wait(options: Options) -> int:
+    """How long a statement waits for its tables to be loaded."""
+    return duration_option(options, "table.wait.timeout", DEFAULT_WAIT) or 0
+
+
+def is_strict(options: Options) -> bool:
+    """Whether a division by zero or an impossible cast stops the job."""
+    return (options.get("error.policy") or "null").lower() == "fail"
+
 
 def plan_source(statement: CreateStream) -> Read:
     options = statement.options

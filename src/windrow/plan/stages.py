@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from windrow.model.expr import Call, Expr, Over, SortKey
+from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.speech import Speech
@@ -87,6 +87,56 @@ class Derive:
         return (self.input,)
 
 
+@dataclass(frozen=True)
+class Consult:
+    """A subquery over tables; ``slot`` names the column that holds its answer."""
+
+    slot: str
+    asked: Asked
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Each row with the answers of subqueries over tables in columns of their own; nothing is remembered."""
+
+    name: str
+    input: str
+    consults: tuple[Consult, ...]
+    wait: int
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input, *consulted(self.consults))
+
+
+@dataclass(frozen=True)
+class Explode:
+    """Each row becomes as many as a generator gives for it, with its ``columns`` beside those that it had."""
+
+    name: str
+    input: str
+    # Spark's name of the generator, without _outer.
+    generator: str
+    args: tuple[Expr, ...]
+    columns: tuple[str, ...]
+    # A row for which there is nothing stays, with NULLs.
+    is_outer: bool = False
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+def consulted(consults: tuple[Consult, ...]) -> tuple[str, ...]:
+    """The tables that subqueries read, each once."""
+    return tuple(dict.fromkeys(table for consult in consults for table in consult.tables))
+
+
 class Feed(Enum):
     """The shape in which rows reach the step: what the executors make of a micro-batch before the driver sees it."""
 
@@ -133,11 +183,14 @@ class Aggregate:
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    # Subqueries that are asked about an emission.
+    consults: tuple[Consult, ...] = ()
+    wait: int = 0
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input,)
+        return (self.input, *consulted(self.consults))
 
     @property
     def late_stream(self) -> str | None:
@@ -146,11 +199,13 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Look:
-    """OVER calls that look back at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
+    """OVER calls that look at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
 
     partition_by: tuple[Expr, ...]
     buffer: int | None
     calls: tuple[tuple[str, Over], ...]
+    # The partition belongs to one window, whose groups come out together: its rows are compared with each other, and none is kept.
+    is_at_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,11 +223,18 @@ class LookBack:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     headers: tuple[HeaderChange, ...] = ()
+    # Subqueries that are asked about a row with what its calls found.
+    consults: tuple[Consult, ...] = ()
+    wait: int = 0
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input,)
+        return (self.input, *consulted(self.consults))
+
+    @property
+    def keeps_rows(self) -> bool:
+        return not all(look.is_at_once for look in self.looks)
 
 
 @dataclass(frozen=True)
@@ -297,7 +359,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
+Stage = Read | LoadTable | Derive | Explode | Answer | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from windrow.spark.flow import Flow
 from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE
+from windrow.windowing.columns import END, START
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +40,9 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
 def project(frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...]) -> tuple[DataFrame, list[str]]:
     """The items of a stage, with everything that travels along; and their names. ``visible`` is what a star means."""
     there = set(frame.columns)
+    if stage.order_by:
+        # The order of an emission replaces the order of arrival; the windows of a batch stay apart.
+        frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage, there)} AS {SEQ}")
     columns: list[str] = []
     names: list[str] = []
     for item in stage.items:
@@ -51,17 +55,13 @@ def project(frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...]
             columns.append(f"{own_time_sql(item.expr, frame) if is_time else to_sql(item.expr)} AS {quote(item.name)}")
             names.append(item.name)
     taken = {name.lower() for name in names}
-    columns.extend(quote(name) for name in TRAVELLING if name in there and name not in taken and name not in ("_key", "_headers"))
+    columns.extend(quote(name) for name in TRAVELLING if name in frame.columns and name not in taken and name not in ("_key", "_headers"))
     if "_headers" not in taken and ("_headers" in there or stage.headers):
         before = "`_headers`" if "_headers" in there else "CAST(NULL AS MAP<STRING, STRING>)"
         columns.append(f"{headers_sql(stage.headers, before)} AS `_headers`")
     if "_key" not in taken:
         columns.append(f"{_key_sql(stage, there)} AS `_key`")
-    frame = frame.selectExpr(*columns)
-    if stage.order_by:
-        # The order of an emission replaces the order of arrival.
-        frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage)} AS {SEQ}")
-    return frame, names
+    return frame.selectExpr(*columns), names
 
 
 _SYSTEM_NAMES = {name.lower() for name in (*PROVENANCE, "_event_time")}
@@ -73,5 +73,7 @@ def _key_sql(stage: Derive | LookBack, there: set[str]) -> str:
     return "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
 
 
-def _rank(stage: Derive | LookBack) -> str:
-    return f"CAST(row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS BIGINT)"
+def _rank(stage: Derive | LookBack, there: set[str]) -> str:
+    windows = [quote(name) for name in (END, START) if name in there]
+    arrival = [SEQ] if SEQ in there else []
+    return f"CAST(row_number() OVER (ORDER BY {', '.join([*windows, *map(sort_sql, stage.order_by), *arrival])}) AS BIGINT)"

@@ -12,10 +12,12 @@ from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
 from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.stages import Aggregate
+from windrow.spark.answers import consult
 from windrow.spark.expressions import of_batch, quote, sort_sql, to_sql
 from windrow.spark.feeds import finish_sql, form_of, part_names
 from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
+from windrow.spark.tables import ReferenceTables
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 from windrow.windowing.having import LET_OUT
 from windrow.windowing.speech import AT_CLOSE
@@ -31,8 +33,9 @@ _GOES_WITH = "_goes_with"  # headers after the changes that the statement makes
 class Finisher:
     """Turns the emissions of one stage into rows. What needs no expression is only renamed, without a Spark job."""
 
-    def __init__(self, spark: SparkSession, stage: Aggregate) -> None:
+    def __init__(self, spark: SparkSession, stage: Aggregate, tables: ReferenceTables) -> None:
         self._spark = spark
+        self._tables = tables
         self._stage = stage
         self._renames = _renames(stage)
 
@@ -48,10 +51,11 @@ class Finisher:
             return frame.toArrow().sort_by(SEQ)[LET_OUT]
 
     def _with_values(self, table: pa.Table) -> DataFrame:
-        """Emissions with the value of every aggregate."""
+        """Emissions with the value of every aggregate and the answer of every subquery."""
         frame = self._spark.createDataFrame(table).coalesce(1)
         lists = {name: kind.removeprefix("array<").removesuffix(">") for name, kind in frame.dtypes if kind.startswith("array<")}
-        return frame.selectExpr("*", *(f"{finish_sql(item, lists)} AS {quote(item.slot)}" for item in self._stage.aggregates))
+        frame = frame.selectExpr("*", *(f"{finish_sql(item, lists)} AS {quote(item.slot)}" for item in self._stage.aggregates))
+        return consult(frame, self._stage.consults, self._tables)
 
     def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
         assert self._renames is not None
@@ -84,8 +88,9 @@ class Finisher:
             frame = frame.selectExpr("*", f"{headers_sql(stage.headers, '`_headers`')} AS {_GOES_WITH}")
         if stage.having is not None and not speaks_again(stage):
             frame = frame.where(to_sql(stage.having))
-        if stage.order_by:
-            frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {', '.join(map(sort_sql, stage.order_by))}) AS _rank")
+        if stage.order_by and not stage.speech.every_row:
+            order = ", ".join([quote(END), quote(START), *map(sort_sql, stage.order_by), SEQ])
+            frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {order}) AS _rank")
             frame = frame.selectExpr(f"* EXCEPT ({quote(SEQ)})", f"CAST(_rank AS BIGINT) AS {SEQ}").drop("_rank")
         items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.items if item.expr is not None]
         names = {item.name.lower() for item in stage.items}

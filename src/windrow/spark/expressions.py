@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import assert_never
 
 from windrow.model.expr import (
+    Asked,
     Between,
     Binary,
     Call,
@@ -74,9 +75,10 @@ def to_sql(expr: Expr) -> str:
         case Interval(micros=micros):
             sign = "-" if micros < 0 else ""
             return f"INTERVAL '{sign}{abs(micros) // 1_000_000}.{abs(micros) % 1_000_000:06d}' SECOND"
-        case Column(name=name):
+        case Column(name=name, qualifier=qualifier):
             known = system_column(name)
-            return quote(known.name if known else name)
+            # Only inside a subquery do columns still have a qualifier.
+            return ("" if qualifier is None else f"{quote(qualifier)}.") + quote(known.name if known else name)
         case Slot(name=name):
             return quote(name)
         case Star():
@@ -100,11 +102,15 @@ def to_sql(expr: Expr) -> str:
         case Path(base=base, path=path):
             return f"get_json_object({to_sql(base)}, {text_literal(path)})"
         case Lambda(parameters=parameters, body=body):
-            return f"({', '.join(map(quote, parameters))}) -> {to_sql(body)}"
+            # Spark takes parentheses around several parameters only.
+            names = ", ".join(map(quote, parameters))
+            return f"{names if len(parameters) == 1 else f'({names})'} -> {to_sql(body)}"
         case Over():
             return _over(expr)
         case InQuery() | Exists() | ScalarQuery():
-            raise AssertionError("subqueries are planned as joins before they are compiled")
+            return _subquery(expr)
+        case Asked():
+            raise AssertionError("a question about a row is answered in a column of its own")
         case _:
             assert_never(expr)
 
@@ -128,11 +134,31 @@ def _literal(value: object) -> str:
             raise AssertionError(f"no literal of {type(value).__name__}")
 
 
+def _subquery(expr: InQuery | Exists | ScalarQuery) -> str:
+    # A query is made of expressions: a module-level import would be a cycle.
+    from windrow.spark.queries import query_sql
+
+    inner = query_sql(expr.query)
+    match expr:
+        case Exists(negated=negated):
+            return f"({'NOT ' if negated else ''}EXISTS ({inner}))"
+        case ScalarQuery():
+            return f"({inner})"
+        case InQuery(operand=operand, negated=negated):
+            # As the value of a row, Spark's IN is false where it should be NULL, and so is its NOT IN: the two tell the three apart.
+            value = to_sql(operand)
+            found, missing = ("false", "true") if negated else ("true", "false")
+            return f"(CASE WHEN {value} IN ({inner}) THEN {found} WHEN {value} NOT IN ({inner}) THEN {missing} END)"
+
+
 def _call(call: Call) -> str:
-    if any(isinstance(arg, Star) for arg in call.args):
-        return f"{call.name}(*)"
-    args = [to_sql(arg) for arg in call.args]
-    return translate_call(call.name, args)
+    args = ["*" if isinstance(arg, Star) else to_sql(arg) for arg in call.args]
+    if call.distinct:
+        args[0] = f"DISTINCT {args[0]}"
+    text = translate_call(call.name, args)
+    if call.within_group:
+        text += f" WITHIN GROUP (ORDER BY {', '.join(map(sort_sql, call.within_group))})"
+    return text if call.where is None else f"{text} FILTER (WHERE {to_sql(call.where)})"
 
 
 def _case(case: Case) -> str:

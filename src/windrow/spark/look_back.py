@@ -14,10 +14,12 @@ from windrow.aggregates import find_aggregate
 from windrow.connectors.runtime import SEQ
 from windrow.model.expr import Frame, Over
 from windrow.plan.stages import Look, LookBack
+from windrow.spark.answers import consult
 from windrow.spark.derive import project
 from windrow.spark.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.reading import FATE
+from windrow.spark.tables import ReferenceTables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 ORDER = "_arrived"  # place in the arrival order of the whole stream
 IS_NEW = "_is_new"
 _PLACE, _CURRENT = "_place", "_current"
+_ROW_BY_ROW = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
 _RANKINGS = {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
 
 
@@ -51,7 +54,9 @@ def key_name(look: int, key: int) -> str:
     return f"_l{look}k{key}"
 
 
-def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...]) -> Flow:
+def look_back(
+    stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...], tables: ReferenceTables
+) -> Flow:
     """The output rows of a batch. ``kept`` are the rows held from before."""
     frame = spark.createDataFrame(rows).coalesce(1).selectExpr("*", f"true AS {IS_NEW}")
     everything = frame
@@ -61,15 +66,23 @@ def look_back(stage: LookBack, spark: SparkSession, kept: pl.DataFrame | None, r
         everything = old.unionByName(frame)
     result = everything.where(IS_NEW)
     in_turn = [
-        _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
+        not look.is_at_once and _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
         for index, look in enumerate(stage.looks)
     ]
     plain = [f"{call} AS {slot}" for index, look in enumerate(stage.looks) if in_turn[index] for slot, call in _calls_in_turn(index, look)]
     if plain:
         result = everything.selectExpr("*", *plain).where(IS_NEW)
+    together = [
+        f"{_call_at_once(over, index, look)} AS {slot}"
+        for index, look in enumerate(stage.looks)
+        for slot, over in look.calls
+        if look.is_at_once
+    ]
+    result = result.selectExpr("*", *together)
     for index, look in enumerate(stage.looks):
-        if not in_turn[index]:
+        if not in_turn[index] and not look.is_at_once:
             result = result.join(_look(index, look, everything), on=ORDER, how="left")
+    result = consult(result, stage.consults, tables)
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
     projected, names = project(result.withColumnRenamed(ORDER, SEQ), stage, visible)
@@ -129,6 +142,19 @@ def _call_in_turn(over: Over, buffer: int | None, over_what: str) -> str:
     end = 0 if frame.end is None else min(frame.end, 0)
     nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
     return f"{call}{nulls} OVER ({over_what} {frame_sql(Frame(start, end))})"
+
+
+def _call_at_once(over: Over, index: int, look: Look) -> str:
+    """A call over rows that came out together; where the order leaves a choice, they stand as they came."""
+    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by)))
+    name, frame = over.call.name.upper(), over.spec.frame
+    order = [sort_sql(key) for key in over.spec.order_by]
+    if name in _ROW_BY_ROW or (frame is not None and not frame.is_range):
+        order.append(ORDER)
+    ordered = f" ORDER BY {', '.join(order)}" if order else ""
+    framed = f" {frame_sql(frame)}" if frame is not None and name not in _RANKINGS | {"LAG", "LEAD"} else ""
+    nulls = " IGNORE NULLS" if over.call.ignore_nulls else ""
+    return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {keys}{ordered}{framed})"
 
 
 def _look(index: int, look: Look, everything: DataFrame) -> DataFrame:

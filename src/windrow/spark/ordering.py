@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.plan.stages import Aggregate, Derive, Feed, Job, LateRows, Read, Stage, Write
+from windrow.plan.stages import Aggregate, Derive, Explode, Feed, Job, LateRows, Read, Stage, Write
 from windrow.spark.feeds import form_of
 
 # Sinks that show rows to a person or a test, in order.
@@ -16,7 +16,7 @@ def needs_order(job: Job) -> bool:
 
 def _asks(stage: Stage, job: Job) -> bool:
     match stage:
-        case Read() | LateRows():
+        case Read() | LateRows() | Explode():
             return False
         case Write(connector=connector, input=name):
             return connector in _ORDERED_SINKS and not isinstance(job.stage(name), Aggregate)

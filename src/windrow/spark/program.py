@@ -13,13 +13,29 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Answer,
+    Derive,
+    Enrich,
+    Explode,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Read,
+    Write,
+)
 from windrow.spark.accounting import Accountant, book_filter
+from windrow.spark.answers import answer
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
+from windrow.spark.explode import explode
 from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home
@@ -27,6 +43,7 @@ from windrow.spark.homes import HomeRules, Homes
 from windrow.spark.interval_join import Joiner
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.ordering import needs_order
 from windrow.spark.reading import place_in_time
 from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
@@ -69,7 +86,12 @@ class BatchProgram:
     """Built once per run from a job's stages; holds the state that its batches hand on."""
 
     def __init__(
-        self, spark: SparkSession, job: Job, partitions: Mapping[str, tuple[int, ...] | None], rules: HomeRules | None = None
+        self,
+        spark: SparkSession,
+        job: Job,
+        partitions: Mapping[str, tuple[int, ...] | None],
+        rules: HomeRules | None = None,
+        tables: ReferenceTables | None = None,
     ) -> None:
         self.job = job
         self.state = JobState()
@@ -77,9 +99,10 @@ class BatchProgram:
         self.steps = steps_of(job)
         self._spark = spark
         self._partitions = partitions
-        self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
         self._accountant = Accountant(spark, job)
-        self.tables = ReferenceTables(spark, job)
+        self.tables = tables or ReferenceTables(spark, job)
+        self._finishers = {s.name: Finisher(spark, s, self.tables) for s in job.stages if isinstance(s, Aggregate)}
+        self._needs_order = needs_order(job)
         self._roots = _roots(job)
         self._held_back = _held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
@@ -107,6 +130,11 @@ class BatchProgram:
                     self._read(stage, run)
                 case Derive():
                     self._derive(stage, run)
+                case Explode():
+                    self._explode(stage, run)
+                case Answer():
+                    if stage.input in run.flows:
+                        run.flows[stage.name] = answer(self._spark, stage, run.flows[stage.input], self.tables)
                 case Aggregate():
                     self._aggregate(stage, run)
                 case LookBack():
@@ -214,6 +242,18 @@ class BatchProgram:
             flow = self._limit(stage, flow, run, stage.name)
         run.flows[stage.name] = flow
 
+    def _explode(self, stage: Explode, run: _Run) -> None:
+        source = run.flows.get(stage.input)
+        if source is None:
+            return
+        found = explode(self._spark, stage, source, needs_order=self._needs_order)
+        account = run.result.ledger.statement(stage.name)
+        account.rows_in += found.rows
+        account.passed += found.gave
+        account.filtered += found.rows - found.gave
+        account.emitted += found.given
+        run.flows[stage.name] = found.flow
+
     def _limit(self, stage: Derive | Aggregate | LookBack, flow: Flow, run: _Run, counter: str) -> Flow:
         """LIMIT counts over the life of the stream, in input order."""
         assert stage.limit is not None
@@ -237,8 +277,10 @@ class BatchProgram:
             return
         run.counters[stage.name] = first + rows.num_rows
         kept = self.state.tables.get(stage.name, {}).get(KEPT)
-        flow = look_back(stage, self._spark, kept, rows, source.columns)
+        flow = look_back(stage, self._spark, kept, rows, source.columns, self.tables)
         run.flows[stage.name] = flow if stage.limit is None else self._limit(stage, flow, run, f"{stage.name}@limit")
+        if not stage.keeps_rows:
+            return
         tick = Tick(None, None, run.batch.now)
         outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
         run.tables[stage.name] = outcome.state

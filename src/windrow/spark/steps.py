@@ -34,7 +34,7 @@ def steps_of(job: Job) -> dict[str, WindowStep]:
     """The pure step of every stage that keeps something."""
     steps: dict[str, WindowStep] = {}
     for stage in job.stages:
-        if isinstance(stage, Aggregate | LookBack):
+        if isinstance(stage, Aggregate) or (isinstance(stage, LookBack) and stage.keeps_rows):
             steps[stage.name] = build_step(stage)
         elif isinstance(stage, IntervalJoin):
             steps.update(side_steps(stage))
@@ -64,9 +64,10 @@ def build_step(stage: Aggregate | LookBack) -> WindowStep:
 
 def _keep_step(stage: LookBack) -> KeepStep:
     """With several looks, what is kept serves all of them: the most rows, of the coarsest partition."""
-    counts = [look.buffer for look in stage.looks]
-    keys = {tuple(look.partition_by) for look in stage.looks}
-    if len(keys) > 1:
+    looks = {index: look for index, look in enumerate(stage.looks) if not look.is_at_once}
+    counts = [look.buffer for look in looks.values()]
+    if len({look.partition_by for look in looks.values()}) > 1:
         return KeepStep((), None)
     most = None if None in counts else max(count for count in counts if count is not None)
-    return KeepStep(tuple(key_name(0, j) for j in range(len(stage.looks[0].partition_by))), most)
+    index, first = next(iter(looks.items()))
+    return KeepStep(tuple(key_name(index, j) for j in range(len(first.partition_by))), most)

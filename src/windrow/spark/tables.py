@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,7 +17,7 @@ from windrow.errors import JobError, WindrowError
 from windrow.model.fate import Fate
 from windrow.model.system import ROW_COLUMNS
 from windrow.observe.ledger import Account
-from windrow.plan.stages import Enrich, Job, LoadTable, Read
+from windrow.plan.stages import Aggregate, Answer, Enrich, Job, LoadTable, LookBack, Read
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import quote
 from windrow.spark.reading import FATE, RAW_TEXT, place_in_time, policies, read_rows, spark_type
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _ORDER = "_order"
+_numbers = count()
 
 
 class ReferenceTables:
@@ -39,6 +42,8 @@ class ReferenceTables:
         self._waits = _waits(job)
         self._rows: dict[str, pa.Table] = {}
         self._frames: dict[str, DataFrame] = {}
+        self._views: dict[str, str] = {}
+        weakref.finalize(self, _drop_views, spark, self._views).atexit = False
         self._accounts: dict[str, Account] = {}
         self._letters: list[DeadLetter] = []
 
@@ -80,6 +85,8 @@ class ReferenceTables:
         both = good if held is None else pa.concat_tables([held, good])
         self._rows[name] = _latest(both, table.primary_key)
         self._frames.pop(name, None)
+        if name in self._views:
+            self.frame(name).createOrReplaceGlobalTempView(self._views[name])
 
     def _set_aside(self, read: Read, rows: pa.Table, good: int) -> None:
         account = self._accounts.setdefault(read.name, Account())
@@ -112,19 +119,33 @@ class ReferenceTables:
                 self._frames[name] = self._spark.createDataFrame(rows).coalesce(1)
         return self._frames[name]
 
+    def view(self, name: str) -> str:
+        """The global temporary view of a table, which SQL of any session can read."""
+        if name not in self._views:
+            view = f"windrow_table_{next(_numbers)}"
+            self.frame(name).createOrReplaceGlobalTempView(view)
+            self._views[name] = view
+        return self._views[name]
+
     def _empty(self, read: Read) -> DataFrame:
         columns = [f"CAST(NULL AS {spark_type(column)}) AS {quote(column.name)}" for column in read.columns]
         system = [f"CAST(NULL AS {column.type}) AS {quote(column.name)}" for column in ROW_COLUMNS]
         return self._spark.range(0).selectExpr(*columns, *system)
 
 
+def _drop_views(spark: SparkSession, views: dict[str, str]) -> None:
+    for view in views.values():
+        spark.catalog.dropGlobalTempView(view)
+
+
 def _waits(job: Job) -> dict[str, int]:
     """The longest that any statement waits for each table."""
     waits = {table.name: 0 for table in job.tables}
     for stage in job.stages:
-        if isinstance(stage, Enrich):
-            for lookup in stage.lookups:
-                waits[lookup.table.input] = max(waits[lookup.table.input], stage.wait)
+        if isinstance(stage, Enrich | Answer | Aggregate | LookBack):
+            for name in stage.inputs:
+                if name in waits:
+                    waits[name] = max(waits[name], stage.wait)
     return waits
 
 

@@ -9,7 +9,7 @@ from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.precedence import COMPARISON
-from windrow.sql.words import BARE_CALLS, RESERVED
+from windrow.sql.words import BARE_CALLS, RESERVED, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
 _WINDOW_BOUNDS = {
     f"{kind}_{bound}": f"_window_{bound.lower()}"
@@ -51,10 +51,27 @@ def read_call(cursor: Cursor) -> Expr:
     elif start.key in _SEPARATORS:
         call = Call(start.text, _read_separated(cursor, _SEPARATORS[start.key]))
     else:
-        call = _read_arguments(cursor, start)
+        call = _with_unit(cursor, _read_arguments(cursor, start))
     cursor.expect(")")
     call = replace(call, name_span=start.span, span=cursor.since(start))
     return _read_over(cursor, _read_suffixes(cursor, call, start), start)
+
+
+def _with_unit(cursor: Cursor, call: Call) -> Call:
+    """DATEADD(DAY, 1, ts): a bare unit is no column; it is kept as text, whichever way it was written."""
+    if UNIT_CALLS.get(call.name.upper()) != len(call.args) or (len(call.args) == 2 and isinstance(call.args[0], Literal)):
+        return call
+    match call.args[0]:
+        case Column(name=name, qualifier=None) | Literal(value=str(name)):
+            unit = UNIT_SPELLINGS.get(name.upper())
+        case _:
+            name, unit = "an expression", None
+    if unit is not None:
+        return replace(call, args=(Literal(unit, span=call.args[0].span), *call.args[1:]))
+    if len(call.args) == 3:
+        hint = f"write one of {', '.join(UNITS)}"
+        raise cursor.fault(codes.SYNTAX, f"expected a unit of time first in {call.name}, found {name}", call.args[0].span, hint)
+    return call
 
 
 def _read_bare(cursor: Cursor, start: Token) -> Call:
@@ -78,6 +95,8 @@ def _read_extract(cursor: Cursor) -> Call:
     if field.kind not in (Kind.WORD, Kind.STRING):
         raise cursor.fault(codes.SYNTAX, f"expected a field of time, found {field.shown}", field.span, "write HOUR")
     cursor.expect("FROM")
+    if field.text.upper() == "EPOCH":
+        return Call("unix_seconds", (cursor.expr(),))
     return Call("date_part", (Literal(field.text.lower(), span=field.span), cursor.expr()))
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import assert_never
 
 from windrow.model.expr import (
+    Asked,
     Between,
     Binary,
     Call,
@@ -30,16 +31,18 @@ from windrow.model.expr import (
     Over,
     OverSpec,
     Path,
+    Question,
     ScalarQuery,
     Slot,
     SortKey,
     Star,
     Unary,
+    transform,
 )
 from windrow.model.query import Query
 from windrow.model.window import DAY, HOUR, MINUTE, SECOND
 from windrow.sql.precedence import AND, BINARY, COMPARISON, NOT, POSTFIX, PREDICATE, UNARY
-from windrow.sql.words import RESERVED, quote_name, quote_string
+from windrow.sql.words import RESERVED, UNIT_CALLS, quote_name, quote_string
 
 _ATOM = 120
 _PATH_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\*)\]|\['(.*?)'\](?=[.\[]|$)", re.DOTALL)
@@ -105,6 +108,8 @@ class _Renderer:
                 return f"{'NOT ' if negated else ''}EXISTS ({self._query(query)})", NOT if negated else _ATOM
             case ScalarQuery(query=query):
                 return f"({self._query(query)})", _ATOM
+            case Asked(question=question, args=args):
+                return self._text(_as_asked(question, args))
             case _:
                 assert_never(expr)
 
@@ -148,7 +153,7 @@ class _Renderer:
 
     def _call(self, call: Call) -> str:
         name = call.name if _PLAIN_CALL.fullmatch(call.name) and call.name.upper() not in RESERVED else quote_name(call.name)
-        args = ", ".join(self.expr(arg) for arg in call.args)
+        args = ", ".join([*_unit(call), *(self.expr(arg) for arg in call.args[len(_unit(call)) :])])
         text = f"{name}({'DISTINCT ' if call.distinct else ''}{args})"
         if call.ignore_nulls:
             text += " IGNORE NULLS"
@@ -195,6 +200,12 @@ def _leaf(expr: Literal | Interval | Column | Star | Slot) -> str:
             assert_never(expr)
 
 
+def _as_asked(question: Question, args: tuple[Expr, ...]) -> Expr:
+    """The subquery as it was written, what the row tells it put back."""
+    told = {f"_p{i}": arg for i, arg in enumerate(args)}
+    return transform(question.subquery, lambda node: told.get(node.name) if isinstance(node, Slot) else None)
+
+
 def _literal(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
@@ -230,6 +241,16 @@ def _path(path: str) -> str:
         else:
             text += ("." if text else "") + quote_name(name)
     return text
+
+
+def _unit(call: Call) -> list[str]:
+    """The unit of time that a call starts with, which is written bare."""
+    is_unit = len(call.args) == 3 and UNIT_CALLS.get(call.name.upper()) == 3
+    match call.args[0] if is_unit else None:
+        case Literal(value=str(unit)):
+            return [unit]
+        case _:
+            return []
 
 
 def _not(negated: bool) -> str:

@@ -47,6 +47,15 @@ NOT_AN_ALIAS = RESERVED | frozenset(
 BARE_CALLS = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP", "CURRENT_USER", "CURRENT_TIMEZONE"})
 """Functions that are called without parentheses."""
 
+UNIT_CALLS = {
+    **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"), 3),
+    **dict.fromkeys(("DATE_TRUNC", "DATE_PART", "DATEPART"), 2),
+}
+"""Calls whose first argument is a unit of time, by how many arguments they then have."""
+
+UNITS = tuple("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split())
+UNIT_SPELLINGS = {f"{before}{unit}{after}": unit for unit in UNITS for before, after in (("", ""), ("", "S"), ("SQL_TSI_", ""))}
+
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Written bare, these would be read back as the start of something else.
 _QUOTED_TOO = RESERVED | BARE_CALLS | {"ARRAY", "INTERVAL"}

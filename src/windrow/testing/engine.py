@@ -148,9 +148,8 @@ class _JobRun:
             store.save(result.change)
         self._changes.clear()
         store.settle(self.program.state)
-        fresh = BatchProgram(self._spark, self.job, self._partitions, self._rules)
+        fresh = BatchProgram(self._spark, self.job, self._partitions, self._rules, self.program.tables)
         fresh.state = store.load(batch_id, fresh.steps)
-        fresh.tables = self.program.tables
         self.program = fresh
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from windrow.connectors.memory.runtime import RESERVED
-from windrow.model.expr import Node, walk
+from windrow.model.expr import walk
 from windrow.model.options import Option, Options
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
@@ -57,17 +57,7 @@ def _sources(query: Query) -> Iterable[str]:
         for source in (select.source, *(join.source for join in select.joins)):
             if isinstance(source, NamedSource):
                 yield source.name
-        for node in (item.expr for item in select.items):
-            yield from _in_subqueries(node)
-        if select.where is not None:
-            yield from _in_subqueries(select.where)
-
-
-def _in_subqueries(node: Node) -> Iterable[str]:
-    for found in walk(node):
-        query = getattr(found, "query", None)
-        if isinstance(query, Select | Union):
-            yield from _sources(query)
+        yield from (node.name for node in walk(select) if isinstance(node, NamedSource))
 
 
 def infer_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[ColumnDef, ...]:
@@ -81,7 +71,18 @@ def infer_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[ColumnDef, ...]:
         for name, value in row.items():
             if name not in RESERVED and name not in MARKERS:
                 types[name] = _wider(types.get(name, UNKNOWN), _type_of(value))
-    return tuple(ColumnDef(name, type_) for name, type_ in types.items())
+    return tuple(ColumnDef(name, type_ if type_ == UNKNOWN else _settled(type_)) for name, type_ in types.items())
+
+
+def _settled(type_: DataType) -> DataType:
+    """What no row tells more of is text."""
+    match type_:
+        case Array(element=element):
+            return Array(_settled(element))
+        case Struct(fields=fields):
+            return Struct(tuple((name, _settled(field)) for name, field in fields))
+        case _:
+            return STRING if type_ == UNKNOWN else type_
 
 
 def _type_of(value: Any) -> DataType:
@@ -98,9 +99,9 @@ def _type_of(value: Any) -> DataType:
             element: DataType = UNKNOWN
             for item in value:
                 element = _wider(element, _type_of(item))
-            return Array(STRING if element == UNKNOWN else element)
+            return Array(element)
         case dict():
-            return Struct(tuple((name, STRING if _type_of(v) == UNKNOWN else _type_of(v)) for name, v in value.items()))
+            return Struct(tuple((name, _type_of(field)) for name, field in value.items()))
         case _:
             return STRING
 
@@ -112,6 +113,8 @@ def _wider(one: DataType, other: DataType) -> DataType:
         return one
     if {one, other} == {BIGINT, DOUBLE}:
         return DOUBLE
+    if isinstance(one, Array) and isinstance(other, Array):
+        return Array(_wider(one.element, other.element))
     if isinstance(one, Struct) and isinstance(other, Struct):
         merged = dict(one.fields)
         for name, type_ in other.fields:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from windrow.catalog import Relation
 from windrow.compiling import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError, WindrowError
+from windrow.jobs.failures import as_job_error, is_sparks
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, Script, SelectStatement
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
@@ -69,6 +70,10 @@ class CaseRunner:
             verdict = self._judge(case)
         except WindrowError as error:
             verdict = _judge_error(case, error)
+        except Exception as error:
+            if not is_sparks(error):
+                raise
+            verdict = _judge_error(case, as_job_error(error, case.name))
         return replace(verdict, seconds=time.monotonic() - started)
 
     def _judge(self, case: Case) -> Verdict:

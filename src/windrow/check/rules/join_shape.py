@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.time_bounds import conjuncts
 from windrow.check.blocks import Block, Context
 from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
 from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
-from windrow.model.query import Join, JoinKind
+from windrow.model.query import Join, JoinKind, NamedSource, Source
 from windrow.model.window import Tumbling
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
@@ -28,8 +29,12 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
     if not all(binding.is_known for binding in bindings):
         return
     if all(binding.kind == "table" for binding in bindings):
-        yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
+        if block.is_outermost:
+            yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
         return
+    for source, binding in zip((select.source, *(join.source for join in select.joins)), bindings, strict=True):
+        if binding.kind == "table" and not _is_loaded(source, block):
+            yield _gap("a join with a query over tables is", block, None, "join the table itself, and filter in WHERE")
     joins = list(zip(select.joins, bindings[1:], strict=True))
     if bindings[0].kind == "table":
         join, right = joins.pop(0)
@@ -43,6 +48,15 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
                 yield _gap(f"{join.kind.value} JOIN of a stream to a table is", block, join, hint)
         else:
             yield from _judge_streams(block, join, right)
+
+
+def _is_loaded(source: Source | None, block: Block) -> bool:
+    """Whether it is a table as it was created, and not a query over tables."""
+    if not isinstance(source, NamedSource):
+        return False
+    names = block.scopes.names
+    common = names.common if isinstance(names, WithCommonTables) else ()
+    return all(table.name.lower() != source.name.lower() for table in common)
 
 
 def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:

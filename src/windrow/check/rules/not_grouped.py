@@ -26,6 +26,7 @@ def not_grouped(context: Context) -> Iterator[Diagnostic]:
         for place in block.places:
             if place.clause in _JUDGED:
                 yield from _judge(place.expr, place, keys, block)
+                yield from _judge_subqueries(place, keys, block, context)
 
 
 def group_keys(block: Block) -> frozenset[Expr] | None:
@@ -37,6 +38,11 @@ def group_keys(block: Block) -> frozenset[Expr] | None:
             return None
         keys.add(_normal(expanded, block.scopes.rows))
     return frozenset(keys)
+
+
+def normal_key(expr: Expr, block: Block) -> Expr:
+    """Equal to the entry of ``group_keys`` that means the same."""
+    return _normal(expr, block.scopes.rows)
 
 
 def expand_key(expr: Expr, block: Block) -> Expr | None:
@@ -101,6 +107,18 @@ def _judge_column(column: Column, place: Place, keys: frozenset[Expr], block: Bl
         return
     message = f'"{column.name}" is neither in GROUP BY nor aggregated ({place.clause})'
     yield Diagnostic("WR231", message, column.span, _hint(column, block))
+
+
+def _judge_subqueries(place: Place, keys: frozenset[Expr], block: Block, context: Context) -> Iterator[Diagnostic]:
+    """A subquery about a group is told what the group has: its keys."""
+    asked = {id(node) for node, scope in place.nodes if isinstance(node, Select) and not scope.is_in_aggregate}
+    for inner in context.blocks:
+        if id(inner.select) not in asked:
+            continue
+        for each in inner.places:
+            for node, scope in each.nodes:
+                if isinstance(node, Column) and not isinstance(replace(scope, outer=None).resolve(node), Resolved):
+                    yield from _judge_column(node, place, keys, block)
 
 
 def _is_inner(column: Column, block: Block) -> bool:

@@ -14,11 +14,6 @@ from windrow.model.expr import Call, Column, Field, Node
 from windrow.model.system import Origin, SystemColumn, system_column
 from windrow.model.types import Struct
 
-# Bare words after which DATEADD, DATEDIFF and their like count; they parse as columns.
-TIME_UNITS = frozenset(
-    "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND YEARS MONTHS WEEKS DAYS HOURS MINUTES SECONDS".split()
-)
-
 
 def unknown_column(context: Context) -> Iterator[Diagnostic]:
     for block in context.blocks:
@@ -27,24 +22,13 @@ def unknown_column(context: Context) -> Iterator[Diagnostic]:
 
 
 def _judge_place(place: Place, block: Block) -> Iterator[Diagnostic]:
-    units: set[int] = set()
     for node, scope in place.nodes:
         if isinstance(node, Call):
-            units |= _unit_arguments(node, scope)
             yield from _judge_bound_function(node, scope, place, block)
-        elif isinstance(node, Column) and id(node) not in units:
+        elif isinstance(node, Column):
             yield from _judge_column(node, scope, place, block)
         elif isinstance(node, Field):
             yield from _judge_field(node, scope, place)
-
-
-def _unit_arguments(call: Call, scope: Scope) -> set[int]:
-    known = scope.names.function(call.name)
-    if known is None or not known.takes_unit or not call.args:
-        return set()
-    first = call.args[0]
-    is_unit = isinstance(first, Column) and first.qualifier is None and first.name.upper() in TIME_UNITS
-    return {id(first)} if is_unit else set()
 
 
 def _judge_column(column: Column, scope: Scope, place: Place, block: Block) -> Iterator[Diagnostic]:

@@ -10,10 +10,10 @@ from windrow.catalog.functions import FunctionKind, function
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Exists, InQuery, Node, Over, ScalarQuery, walk
+from windrow.model.expr import Call, Node, Over
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import LateralView, NamedSource, Select, Union
+from windrow.model.query import NamedSource, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -26,8 +26,6 @@ from windrow.model.statement import (
     InsertInto,
     Show,
 )
-
-_GENERATORS = frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split())
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,6 @@ def _select(claim: Callable[[Select], bool]) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Select) and claim(node)
 
 
-def _calls(names: frozenset[str]) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, Call) and node.name.lower() in names
-
-
 def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Option) and node.key.lower() == key and value in (None, node.value.lower())
 
@@ -64,18 +58,6 @@ def _is_missing_aggregate(node: Node) -> bool:
     known = function(node.name)
     is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE
     return is_aggregate and find_aggregate(node) is None
-
-
-def _looks_back_at_groups(node: Node) -> bool:
-    if not isinstance(node, Select) or not (node.group_by or node.window):
-        return False
-    return any(isinstance(found, Over) for item in node.items for found in walk(item.expr))
-
-
-def _qualifies_nothing(node: Node) -> bool:
-    if not isinstance(node, Select) or node.qualify is None:
-        return False
-    return not any(isinstance(found, Over) for expr in (*(item.expr for item in node.items), node.qualify) for found in walk(expr))
 
 
 _LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
@@ -101,18 +83,8 @@ GAPS: tuple[Gap, ...] = (
     Gap("DESCRIBE is", _is(Describe), "remove the statement"),
     Gap("DROP is", _is(Drop), "remove the statement"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
-    Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
-    Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
-    Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
-    Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
-    Gap(
-        "DISTINCT in a query with GROUP BY or WINDOW is",
-        _select(lambda select: select.is_distinct and (bool(select.group_by) or select.window is not None)),
-        "remove DISTINCT",
-    ),
-    Gap("QUALIFY without OVER is", _qualifies_nothing, "write WHERE"),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
@@ -136,14 +108,18 @@ def _everything(context: Context) -> Iterator[tuple[Node, Span | None]]:
         if isinstance(statement, CreateStream | CreateStreamAs | CreateTable | CreateTableAs):
             for entry in statement.options:
                 yield entry, statement.span
+    # What reads tables only is Spark's to run, whole.
     for union in context.unions:
+        if union.outer is not None:
+            continue
         yield union.union, None
         for table in union.union.ctes:
             yield table, union.union.span
     for block in context.blocks:
-        yield from _parts(block.select)
-    for node, _, place, _ in context.nodes():
-        if not isinstance(node, Select | Union):
+        if block.outer is None:
+            yield from _parts(block.select)
+    for node, _, place, block in context.nodes():
+        if block.outer is None and not isinstance(node, Select | Union):
             yield node, place.expr.span
 
 

@@ -1,0 +1,38 @@
+"""Spark's own failures as errors of ours, without the stack of a hundred lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from windrow.errors import JobError
+
+
+def is_sparks(error: Exception) -> bool:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, Py4JError | PySparkException)
+
+
+def fault_of_query(error: Exception, job: str) -> JobError | None:
+    """What the statements did wrong, which Spark says only when the rows are computed, be it in a sink."""
+    if "SCALAR_SUBQUERY_TOO_MANY_ROWS" not in str(error):
+        return None
+    hint = "make it one row: (SELECT MAX(name) FROM ...), or add LIMIT 1"
+    return JobError("WR832", f"job {job} stopped: a subquery used as a value gave more than one row", hint)
+
+
+def as_job_error(error: Exception, job: str) -> JobError:
+    """What stopped a job, in a line."""
+    text = str(error)
+    if "No space left on device" in text:
+        return JobError(
+            "WR802", f"job {job} stopped: there is no space left on the disk", "free some space, then run again: nothing is lost"
+        )
+    if (known := fault_of_query(error, job)) is not None:
+        return known
+    describe: Callable[[], str] | None = getattr(error, "getCondition", None)
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = lines[0] if lines else type(error).__name__
+    code = f" ({describe()})" if describe is not None and describe() else ""
+    return JobError("WR850", f"job {job} stopped: {first}{code}", "set WINDROW_DEBUG=1 to see the whole trace")
