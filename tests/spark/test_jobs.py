@@ -57,6 +57,22 @@ def _trade(symbol: str, price: float | None, at: int) -> dict[str, Any]:
     return {"symbol": symbol, "price": price, "ts": at}
 
 
+INSERTS = """
+CREATE STREAM all_rows (what STRING, value DOUBLE) WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+INSERT INTO all_rows SELECT symbol, price FROM trades WHERE price > 1;
+INSERT INTO all_rows (value, what) SELECT COUNT(*), 'count' FROM trades WINDOW TUMBLING(10s);
+"""
+
+
+def test_several_inserts_write_one_file_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000), _trade("B", 2.0, 2000)])
+    _write(tmp_path, "2.json", [_trade("C", 3.0, 15_000)])
+    status = _run(spark, tmp_path, query=INSERTS)
+    assert status.ledger.is_balanced
+    rows = sorted((row["what"], row["value"]) for row in _rows(tmp_path))
+    assert rows == [("B", 2.0), ("C", 3.0), ("count", 1.0), ("count", 2.0)]
+
+
 def test_every_row_is_somewhere(spark: SparkSession, tmp_path: Path) -> None:
     far = 4_102_444_800_000  # the year 2100
     _write(

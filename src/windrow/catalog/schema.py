@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windrow.catalog.functions import Function, FunctionKind, function
+from windrow.catalog.inserting import inserts_of
 from windrow.catalog.names import closest
 from windrow.catalog.relation import Names, Relation, RelationKind
 from windrow.catalog.typing import binding_of, names_under, query_relation
@@ -82,6 +83,9 @@ class _Builder:
         self._definitions: dict[str, _Definition] = {}
         self._done: dict[str, Relation] = {}
         self._open: list[str] = []
+        self._inserts: dict[str, list[InsertInto]] = {}
+        for insert in inserts_of(script.statements):
+            self._inserts.setdefault(insert.name.lower(), []).append(insert)
         for statement in script.statements:
             self._define(statement)
         for name, relation in extra.items():
@@ -123,7 +127,7 @@ class _Builder:
             return Relation(name, "stream", (), is_known=False)
         self._open.append(key)
         try:
-            found = self._resolve(definition)
+            found = self._with_inserts(self._resolve(definition))
         except RecursionError:
             # Nested beyond what Python can walk: the check says so, and whoever reads it is not judged.
             found = Relation(name, "stream", (), is_known=False)
@@ -153,6 +157,14 @@ class _Builder:
                 return Relation(name, kind, found.columns, definition, found.is_known, found.origins)
             case _LateRows():
                 return self._late_relation(definition)
+
+    def _with_inserts(self, found: Relation) -> Relation:
+        """What is inserted is worked out while the target is open, so that a circle through it is noticed."""
+        fed_by = [query_relation(found.name, insert.query, self) for insert in self._inserts.get(found.name.lower(), ())]
+        if not fed_by:
+            return found
+        own = [] if isinstance(found.defined_by, CreateStream) else [found.origins]
+        return replace(found, origins=frozenset.intersection(*own, *(each.origins for each in fed_by)))
 
     def _late_relation(self, late: _LateRows) -> Relation:
         if late.select.source is None or late.select.joins:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windrow.model.expr import Node
+from windrow.model.expr import Column, Node
 from windrow.model.options import Options
 from windrow.model.place import SourceText
 from windrow.model.query import Query
@@ -69,8 +69,11 @@ class CreateFunction(StatementBase):
 
 @dataclass(frozen=True)
 class InsertInto(StatementBase):
+    """One more query that feeds a stream. ``columns`` says where its values go; without a list they go by position."""
+
     name: str
     query: Query
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True)

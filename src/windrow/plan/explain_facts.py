@@ -11,7 +11,22 @@ from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_joins import enrich_facts, join_facts, table_facts
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Item, Job, LateRows, LoadTable, LookBack, Merge, Read, Stage, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Enrich,
+    IntervalJoin,
+    Item,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 from windrow.sql.render import render_sort_key
@@ -52,6 +67,8 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("late rows", name, (("rows", f"those that came too late for every window of {of}"), ("why", reason)))
         case Merge(name=name, parts=parts, reason=reason):
             return Facts("merge", name, (("parts", ", ".join(parts)), ("why", reason)))
+        case Collect():
+            return Facts("collect", stage.name, tuple(_collect(stage)))
         case Write(input=name, connector=connector, reason=reason):
             lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
             return Facts("write", f"{name} to {connector}", tuple(lines))
@@ -182,6 +199,16 @@ def _look_back(stage: LookBack) -> Iterator[tuple[str, str]]:
 
 def _with_calls(expr: Expr, calls: Mapping[str, Node]) -> Expr:
     return transform(expr, lambda node: calls.get(node.name) if isinstance(node, Slot) else None)
+
+
+def _collect(stage: Collect) -> Iterator[tuple[str, str]]:
+    yield "columns", ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in stage.columns)
+    for inlet in stage.inlets:
+        values = ", ".join("NULL" if name is None else name for name in inlet.columns)
+        yield "takes", f"{values} of {inlet.input}"
+    if stage.time.column is not None:
+        yield "event time", f"column {stage.time.column} ({stage.time.format or 'format found by itself'})"
+    yield "why", stage.reason
 
 
 def _where(where: Expr | None) -> Iterator[tuple[str, str]]:

@@ -6,10 +6,26 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from windrow.model.expr import Expr
+from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Enrich,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -31,12 +47,12 @@ def _own(stage: Stage) -> dict[str, Any]:
         case Read():
             return _read(stage)
         case Derive(where=where, items=items):
-            columns = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
-            return {"kind": "derive", "where": _sql(where), "columns": columns, **_closing(stage)}
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+            return {"kind": "derive", "where": _sql(where), "columns": shown, **_closing(stage)}
         case Aggregate():
             return _aggregate(stage)
         case LookBack(where=where, items=items, looks=looks, qualify=qualify):
-            columns = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
             kept = [
                 {
                     "partition_by": [render_expr(key) for key in look.partition_by],
@@ -50,7 +66,7 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "where": _sql(where),
                 "looks": kept,
                 "qualify": _sql(qualify),
-                "columns": columns,
+                "columns": shown,
                 **_closing(stage),
             }
         case LoadTable() | Enrich() | IntervalJoin():
@@ -59,10 +75,21 @@ def _own(stage: Stage) -> dict[str, Any]:
             return {"kind": "late_rows", "of": of}
         case Merge(parts=parts):
             return {"kind": "merge", "parts": list(parts)}
+        case Collect(inlets=inlets, columns=columns, time=time):
+            return {
+                "kind": "collect",
+                "columns": [_column(column) for column in columns],
+                "inlets": [{"input": inlet.input, "columns": list(inlet.columns)} for inlet in inlets],
+                "event_time": {"column": time.column, "format": time.format},
+            }
         case Write(input=name, connector=connector):
             return {"kind": "write", "statement": name, "connector": connector, "options": shown_options(stage)}
         case _:
             assert_never(stage)
+
+
+def _column(column: ColumnDef) -> dict[str, Any]:
+    return {"name": column.name, "type": str(column.type), "nullable": column.nullable}
 
 
 def _read(stage: Read) -> dict[str, Any]:
@@ -70,7 +97,7 @@ def _read(stage: Read) -> dict[str, Any]:
     return {
         "kind": "read",
         "connector": stage.connector,
-        "columns": [{"name": c.name, "type": str(c.type), "nullable": c.nullable} for c in stage.columns],
+        "columns": [_column(column) for column in stage.columns],
         "options": shown_options(stage),
         "event_time": {"column": time.column, "format": time.format, "on_missing": time.on_missing, "max_future_us": time.max_future},
         "watermark": {"delay_us": clock.delay, "idle_timeout_us": clock.idle_timeout, "late_rows": clock.late_rows},

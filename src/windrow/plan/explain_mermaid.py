@@ -6,7 +6,22 @@ from typing import assert_never
 
 from windrow.plan.explain_facts import emissions, show_window
 from windrow.plan.explain_joins import join_label
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Enrich,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
@@ -49,7 +64,7 @@ def _label(stage: Stage) -> list[str]:
             return join_label(stage)
         case LateRows(name=name):
             return [name]
-        case Merge(name=name):
+        case Merge(name=name) | Collect(name=name):
             return [name, "all rows of its inputs"]
         case Write(input=name, connector=connector):
             return [name, f"to {connector}"]

@@ -18,7 +18,7 @@ from windrow.model.query import Join, JoinKind, Select
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
-from windrow.plan.sources import duration_option
+from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
 
@@ -95,11 +95,7 @@ class _Chain:
         tables = ", ".join(lookup.table.input for lookup in lookups)
         wait = duration_option(self.options, "table.wait.timeout", DEFAULT_WAIT) or 0
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return Enrich(self._stage_name(), stream, tuple(lookups), wait, self._is_strict, reason)
-
-    @property
-    def _is_strict(self) -> bool:
-        return (self.options.get("error.policy") or "null").lower() == "fail"
+        return Enrich(self._stage_name(), stream, tuple(lookups), wait, is_strict(self.options), reason)
 
     def _pair(self, left: Side, right: Side, join: Join, condition: Expr | None) -> IntervalJoin:
         sides = _Sides(self.names, frozenset(c.name for c in _physical(left)), frozenset(c.name for c in _physical(right)))
@@ -125,7 +121,7 @@ class _Chain:
             keeps_left=join.kind in (JoinKind.LEFT, JoinKind.FULL),
             keeps_right=join.kind in (JoinKind.RIGHT, JoinKind.FULL),
             lag=lag,
-            is_strict=self._is_strict,
+            is_strict=is_strict(self.options),
             reason=f"a row is kept until the watermark has passed every time it could be paired with: {reach}",
         )
 

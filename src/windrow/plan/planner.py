@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, count
 
 from windrow.catalog import Catalog, Relation
+from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.model.types import ColumnDef
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import plan_source, plan_table
-from windrow.plan.stages import Aggregate, Derive, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.sources import is_strict, plan_source, plan_table
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Inlet,
+    Job,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    Read,
+    Stage,
+    TimeRule,
+    Write,
+)
 
 CONSOLE_NAME = "out"
 
@@ -29,8 +47,13 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
     """
     names = _Names(script, catalog)
     stages: dict[str, Stage] = {}
+    inserts: dict[str, list[InsertInto]] = {}
+    for insert in inserts_of(script.statements):
+        inserts.setdefault(insert.name.lower(), []).append(insert)
     for statement in script.statements:
-        for stage in _plan_statement(statement, names, bare_sink):
+        fed_by = inserts.get(statement.name.lower(), []) if isinstance(statement, CreateStream | CreateStreamAs) else []
+        planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
+        for stage in planned:
             stages[stage.name] = stage
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
     return Plan(tuple(_jobs(stages)), annotations)
@@ -44,7 +67,7 @@ class _Names:
         self._catalog = catalog
         self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
-        self._bare = 0
+        self._bare = iter(bare_names(script))
         for statement in script.statements:
             if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
                 self._spelling[statement.name.lower()] = statement.name
@@ -72,8 +95,14 @@ class _Names:
         return WithCommonTables(self._catalog, tuple(self._common[stage] for stage in scope.values()))
 
     def bare(self) -> str:
-        self._bare += 1
-        return CONSOLE_NAME if self._bare == 1 else f"{CONSOLE_NAME}_{self._bare}"
+        return next(self._bare)
+
+
+def bare_names(script: Script) -> list[str]:
+    """What the outputs of the bare SELECTs of a script are called, in order: out, out_2, ..., without the names that streams have."""
+    taken = {s.name.lower() for s in script.statements if isinstance(s, CreateStream | CreateStreamAs | CreateTable)}
+    free = (name for name in chain([CONSOLE_NAME], (f"{CONSOLE_NAME}_{n}" for n in count(2))) if name not in taken)
+    return [name for _, name in zip((s for s in script.statements if isinstance(s, SelectStatement)), free, strict=False)]
 
 
 def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iterable[Stage]:
@@ -91,8 +120,36 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
             options = query.options if isinstance(query, Select) else Options()
             yield from _plan_query(name, query, options, names, {})
             yield _write(name, options, bare_sink)
-        case InsertInto() | _:
+        case _:
             return
+
+
+def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names) -> Iterable[Stage]:
+    """A stream that several statements may write into: each is planned by itself, and their rows come together in its columns."""
+    assert isinstance(statement, CreateStream | CreateStreamAs)
+    name, options = statement.name, statement.options
+    columns = names.typed({}).relation(name).columns  # type: ignore[union-attr]  # it is defined by this very statement
+    inlets: list[Inlet] = []
+    if isinstance(statement, CreateStreamAs):
+        yield from _plan_query(f"{name}/query", statement.query, options, names, {})
+        inlets.append(Inlet(f"{name}/query", tuple(column.name for column in columns)))
+    for number, insert in enumerate(inserts, 1):
+        inner = f"{name}/insert{number}"
+        insert = replace(insert, query=with_distinct_names(insert.query, names.typed({})))
+        yield from _plan_query(inner, insert.query, options, names, {})
+        inlets.append(_inlet(inner, insert, columns, names))
+    reason = f"{len(inlets)} statements write into it" if len(inlets) > 1 else "INSERT INTO writes into it"
+    time = TimeRule(options.get("event.time.field"), options.get("event.time.format"))
+    yield Collect(name, tuple(inlets), columns, time, is_strict(options), reason)
+    if options.get("connector"):
+        yield _write(name, options)
+
+
+def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names: _Names) -> Inlet:
+    values = [value.name for value in value_columns(insert.query, names.typed({})) or ()]
+    listed = [column.name.lower() for column in insert.columns] or [column.name.lower() for column in columns]
+    taken: dict[str, str] = dict(zip(listed, values, strict=True))
+    return Inlet(stage, tuple(taken.get(column.name.lower()) for column in columns))
 
 
 def _write(name: str, options: Options, default: str = "console") -> Write:

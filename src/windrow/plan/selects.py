@@ -31,7 +31,7 @@ from windrow.model.window import (
 )
 from windrow.plan.headers import take_header_changes
 from windrow.plan.looking import plan_look_back
-from windrow.plan.sources import duration_option
+from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
 from windrow.windowing.panes import Speech
@@ -43,17 +43,17 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     items, headers = take_header_changes(scope.items(select.items))
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
-    is_strict = (options.get("error.policy") or "null").lower() == "fail"
+    strict = is_strict(options)
     is_grouped = bool(keys) or select.window is not None or any(_has_aggregate(i.expr) for i in items)
     is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
     order_by = tuple(transform(key, scope.resolve_alias) for key in select.order_by)
     if not is_grouped:
-        plain = Derive(name, input_name, where, items, marked, is_strict, order_by, select.limit, headers, "no state: each row by itself")
+        plain = Derive(name, input_name, where, items, marked, strict, order_by, select.limit, headers, "no state: each row by itself")
         return plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain
     if select.is_distinct and not keys:
         keys = tuple(item.expr for item in items if item.expr is not None)
-    return _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, is_strict)
+    return _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by, strict)
 
 
 def _looks_back(select: Select) -> bool:
@@ -77,7 +77,7 @@ def _plan_aggregate(
     keys: tuple[Expr, ...],
     marked: Expr | None,
     order_by: tuple[Node, ...],
-    is_strict: bool,
+    strict: bool,
 ) -> Aggregate:
     slots = _Slots(keys)
     window = select.window
@@ -108,7 +108,7 @@ def _plan_aggregate(
         key=slots.fill(marked) if marked is not None else None,
         ttl=duration_option(options, "state.ttl", None),
         headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in headers),
-        is_strict=is_strict,
+        is_strict=strict,
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,
         reason=reason,

@@ -57,6 +57,11 @@ def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...
     return tuple(sorted(values.items()))
 
 
+def is_strict(options: Options) -> bool:
+    """Whether a division by zero or an impossible cast stops the job."""
+    return _choice(options, "error.policy", "null") == "fail"
+
+
 def _choice(options: Options, key: str, default: str) -> str:
     return (options.get(key) or default).lower()
 

@@ -280,6 +280,30 @@ class Merge:
 
 
 @dataclass(frozen=True)
+class Inlet:
+    """One query that feeds a stream: for each column of the stream, the query's column that goes there (None: NULL)."""
+
+    input: str
+    columns: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Collect:
+    """The rows of every statement that writes into one stream, in that stream's columns and types."""
+
+    name: str
+    inlets: tuple[Inlet, ...]
+    columns: tuple[ColumnDef, ...]
+    time: TimeRule = TimeRule()
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(inlet.input for inlet in self.inlets)
+
+
+@dataclass(frozen=True)
 class Write:
     """Rows leave for a sink, idempotent by batch id."""
 
@@ -297,7 +321,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
+Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Collect | Write
 
 
 @dataclass(frozen=True)

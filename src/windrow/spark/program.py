@@ -13,7 +13,7 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.plan.stages import Aggregate, Collect, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
 from windrow.spark.accounting import Accountant, book_filter
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
@@ -28,6 +28,7 @@ from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
+from windrow.spark.together import collect, merge
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
@@ -122,7 +123,11 @@ class BatchProgram:
                     if of in run.late:
                         run.flows[name] = run.late[of]
                 case Merge():
-                    self._merge(stage, run)
+                    if (merged := merge(self._spark, stage, run.flows)) is not None:
+                        run.flows[stage.name] = merged
+                case Collect():
+                    if (collected := collect(self._spark, stage, run.flows)) is not None:
+                        run.flows[stage.name] = collected
                 case Write(input=name):
                     if name in run.flows:
                         result.outputs[name] = run.flows[name]
@@ -263,17 +268,6 @@ class BatchProgram:
             assert found.flow.table is not None
             account.emitted += found.flow.table.num_rows
             run.flows[stage.name] = found.flow
-
-    def _merge(self, stage: Merge, run: _Run) -> None:
-        there = [run.flows[name] for name in stage.parts if name in run.flows]
-        if not there:
-            return
-        merged = there[0].as_frame(self._spark)
-        for flow in there[1:]:
-            # By position for what the user sees, by name for what travels along.
-            renamed = flow.as_frame(self._spark).withColumnsRenamed(dict(zip(flow.columns, there[0].columns, strict=True)))
-            merged = merged.unionByName(renamed, allowMissingColumns=True)
-        run.flows[stage.name] = Flow(there[0].columns, merged)
 
     def _aggregate(self, stage: Aggregate, run: _Run) -> None:
         source = run.flows.get(stage.input)

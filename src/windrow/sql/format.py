@@ -64,8 +64,9 @@ def _statement(statement: Statement) -> str:
         case CreateFunction(name=name, parameters=parameters, returns=returns, target=target):
             inner = ", ".join(_column(parameter) for parameter in parameters)
             return f"CREATE FUNCTION {quote_name(name)}({inner}) RETURNS {render_type(returns)} LANGUAGE PYTHON AS {quote_string(target)}"
-        case InsertInto(name=name, query=query):
-            return "\n".join([f"INSERT INTO {quote_name(name)}", *query_lines(query)])
+        case InsertInto(name=name, query=query, columns=into):
+            listed = f" ({', '.join(quote_name(column.name) for column in into)})" if into else ""
+            return "\n".join([f"INSERT INTO {quote_name(name)}{listed}", *query_lines(query)])
         case SelectStatement(query=query):
             return "\n".join(query_lines(query))
         case Explain(statement=inner_statement):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from windrow.model.expr import Column
 from windrow.model.options import Options
 from windrow.model.query import Select
 from windrow.model.statement import (
@@ -156,11 +157,18 @@ def _read_create_function(cursor: Cursor) -> CreateFunction:
 def _read_insert(cursor: Cursor) -> InsertInto:
     cursor.expect("INTO")
     name = cursor.name("the name of a stream or table")
+    is_listed = cursor.at("(") and cursor.peek(1).key not in ("SELECT", "WITH", "(")
+    columns = cursor.in_parentheses(lambda inner: inner.between_commas(_read_target_column)) if is_listed else ()
     query, options = read_query_with_options(cursor)
     if options:
         message = "INSERT INTO takes no WITH (...): the options are those of its target"
         raise cursor.fault(codes.MISPLACED, message, options.span, f"put them into CREATE STREAM {name}")
-    return InsertInto(name, query)
+    return InsertInto(name, query, columns)
+
+
+def _read_target_column(cursor: Cursor) -> Column:
+    start = cursor.peek()
+    return Column(cursor.name("the name of a column"), span=start.span)
 
 
 def _read_explain(cursor: Cursor) -> Explain:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from windrow.catalog.inserting import inserts_of
 from windrow.connectors.memory.runtime import RESERVED
 from windrow.model.expr import Node, walk
 from windrow.model.options import Option, Options
@@ -24,6 +25,13 @@ def created_names(script: Script) -> set[str]:
                 names.add(select.window.late.into.lower())
             names.update(table.name.lower() for table in select.ctes)
     return names
+
+
+def memory_sources(script: Script) -> list[str]:
+    """Streams that take their rows from the case: those that the SQL itself fills do not."""
+    filled = {insert.name.lower() for insert in inserts_of(script.statements)}
+    streams = (s for s in script.statements if isinstance(s, CreateStream) and s.name.lower() not in filled)
+    return [stream.name for stream in streams if (stream.options.get("connector") or "").lower() == "memory"]
 
 
 def read_names(script: Script) -> list[str]:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from windrow.catalog import Relation
 from windrow.compiling import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError, WindrowError
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement
+from windrow.plan import bare_names
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
 from windrow.testing.engine import DirectEngine, Engine, Outcome
-from windrow.testing.inference import created_names, infer_columns, memory_stream, memory_table, read_names, table_names
+from windrow.testing.inference import created_names, infer_columns, memory_sources, memory_stream, memory_table, read_names, table_names
 from windrow.testing.streaming import StreamingEngine
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
         ordered = sorted(case.streams.items(), key=lambda entry: entry[0].lower() not in tables)
         return [(name, row) for name, rows in ordered for row in rows]
     created = created_names(script)
-    memory = [s.name for s in script.statements if isinstance(s, CreateStream) and (s.options.get("connector") or "").lower() == "memory"]
+    memory = memory_sources(script)
     inferred = [name for name in read_names(script) if name.lower() not in created]
     default = (memory + inferred or ["input"])[0]
     return [(str(row.get("_stream", default)), row) for row in case.rows or ()]
@@ -182,9 +183,7 @@ def _partitions(case: Case, streams: Sequence[tuple[str, Mapping[str, Any]]]) ->
 def _expectations(case: Case, script: Script) -> dict[str, list[Mapping[str, Any]]]:
     if isinstance(case.expected, dict):
         return case.expected
-    named = [s.name for s in script.statements if isinstance(s, CreateStreamAs)]
-    bare = [s for s in script.statements if isinstance(s, SelectStatement)]
-    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | SelectStatement))
-    if isinstance(last, CreateStreamAs):
-        return {named[-1]: case.expected}
-    return {"out" if len(bare) == 1 else f"out_{len(bare)}": case.expected}
+    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | InsertInto | SelectStatement))
+    if isinstance(last, CreateStreamAs | InsertInto):
+        return {last.name: case.expected}
+    return {bare_names(script)[-1]: case.expected}
