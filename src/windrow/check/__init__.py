@@ -34,6 +34,7 @@ from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.over import over
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
+from windrow.check.rules.table_key import table_key
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
 from windrow.check.rules.unknown_definition_column import unknown_definition_column
@@ -79,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     union,
     subquery,
     insert,
+    table_key,
     limit,
     option_side,
     option,

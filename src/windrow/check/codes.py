@@ -38,6 +38,7 @@ CODES: dict[str, str] = {
     "WR254": "INSERT INTO with columns that do not fit",
     "WR255": "LIMIT below zero",
     "WR256": "INSERT INTO something that this file does not fill",
+    "WR257": "a table that a query makes has no key",
     "WR260": "unknown option",
     "WR261": "an option value that is not understood",
     "WR262": "a required option is missing",

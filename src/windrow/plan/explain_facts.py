@@ -19,6 +19,7 @@ from windrow.plan.stages import (
     IntervalJoin,
     Item,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -69,6 +70,8 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("merge", name, (("parts", ", ".join(parts)), ("why", reason)))
         case Collect():
             return Facts("collect", stage.name, tuple(_collect(stage)))
+        case KeepLatest():
+            return Facts("keep latest", stage.name, tuple(_keep_latest(stage)))
         case Write(input=name, connector=connector, reason=reason):
             lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
             return Facts("write", f"{name} to {connector}", tuple(lines))
@@ -208,6 +211,14 @@ def _collect(stage: Collect) -> Iterator[tuple[str, str]]:
         yield "takes", f"{values} of {inlet.input}"
     if stage.time.column is not None:
         yield "event time", f"column {stage.time.column} ({stage.time.format or 'format found by itself'})"
+    yield "why", stage.reason
+
+
+def _keep_latest(stage: KeepLatest) -> Iterator[tuple[str, str]]:
+    yield "key", ", ".join(stage.key) or "none: there is one row"
+    yield "columns", ", ".join(f"{column.name} {column.type}" for column in stage.columns)
+    yield "remembers", "a row for ever" if stage.ttl is None else f"a row until {show_duration(stage.ttl)} pass without one of its key"
+    yield "read by", "joins see it as it stands after the rows of the batch they are in"
     yield "why", stage.reason
 
 

@@ -17,6 +17,7 @@ from windrow.plan.stages import (
     Enrich,
     IntervalJoin,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -82,6 +83,8 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "inlets": [{"input": inlet.input, "columns": list(inlet.columns)} for inlet in inlets],
                 "event_time": {"column": time.column, "format": time.format},
             }
+        case KeepLatest(key=key, columns=columns, ttl=ttl):
+            return {"kind": "keep_latest", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
         case Write(input=name, connector=connector):
             return {"kind": "write", "statement": name, "connector": connector, "options": shown_options(stage)}
         case _:

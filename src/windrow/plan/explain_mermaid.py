@@ -13,6 +13,7 @@ from windrow.plan.stages import (
     Enrich,
     IntervalJoin,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -66,6 +67,8 @@ def _label(stage: Stage) -> list[str]:
             return [name]
         case Merge(name=name) | Collect(name=name):
             return [name, "all rows of its inputs"]
+        case KeepLatest(name=name, key=key):
+            return [name, f"the latest row per {', '.join(key)}" if key else "the latest row"]
         case Write(input=name, connector=connector):
             return [name, f"to {connector}"]
         case _:

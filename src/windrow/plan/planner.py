@@ -6,26 +6,36 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, count
 
-from windrow.catalog import Catalog, Relation
+from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.model.statement import (
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    InsertInto,
+    Script,
+    SelectStatement,
+    Statement,
+)
 from windrow.model.types import ColumnDef
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import is_strict, plan_source, plan_table
+from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table
 from windrow.plan.stages import (
     Aggregate,
     Collect,
     Derive,
     Inlet,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -38,6 +48,7 @@ from windrow.plan.stages import (
 )
 
 CONSOLE_NAME = "out"
+_Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
 
 
 def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") -> Plan:
@@ -51,7 +62,7 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
     for insert in inserts_of(script.statements):
         inserts.setdefault(insert.name.lower(), []).append(insert)
     for statement in script.statements:
-        fed_by = inserts.get(statement.name.lower(), []) if isinstance(statement, CreateStream | CreateStreamAs) else []
+        fed_by = inserts.get(statement.name.lower(), []) if isinstance(statement, _Named) else []
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
@@ -69,7 +80,7 @@ class _Names:
         self._common: dict[str, Relation] = {}
         self._bare = iter(bare_names(script))
         for statement in script.statements:
-            if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
+            if isinstance(statement, _Named):
                 self._spelling[statement.name.lower()] = statement.name
 
     def of(self, name: str) -> str:
@@ -100,7 +111,7 @@ class _Names:
 
 def bare_names(script: Script) -> list[str]:
     """What the outputs of the bare SELECTs of a script are called, in order: out, out_2, ..., without the names that streams have."""
-    taken = {s.name.lower() for s in script.statements if isinstance(s, CreateStream | CreateStreamAs | CreateTable)}
+    taken = {s.name.lower() for s in script.statements if isinstance(s, _Named)}
     free = (name for name in chain([CONSOLE_NAME], (f"{CONSOLE_NAME}_{n}" for n in count(2))) if name not in taken)
     return [name for _, name in zip((s for s in script.statements if isinstance(s, SelectStatement)), free, strict=False)]
 
@@ -115,6 +126,8 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
             yield from _plan_query(name, query, options, names, {})
             if options.get("connector"):
                 yield _write(name, options)
+        case CreateTableAs():
+            yield from _plan_target(statement, [], names)
         case SelectStatement(query=query):
             name = names.bare()
             options = query.options if isinstance(query, Select) else Options()
@@ -125,12 +138,37 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
 
 
 def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names) -> Iterable[Stage]:
-    """A stream that several statements may write into: each is planned by itself, and their rows come together in its columns."""
-    assert isinstance(statement, CreateStream | CreateStreamAs)
+    """A stream or table that several statements may write into."""
+    assert isinstance(statement, CreateStream | CreateStreamAs | CreateTableAs)
     name, options = statement.name, statement.options
     columns = names.typed({}).relation(name).columns  # type: ignore[union-attr]  # it is defined by this very statement
+    if not isinstance(statement, CreateTableAs):
+        yield from _plan_writers(name, statement, inserts, columns, names)
+    else:
+        rows = f"{name}/rows"
+        yield from _plan_writers(rows, statement, inserts, columns, names)
+        key = keys.table_key(statement.query, names.typed({}))
+        assert key is not None, "a table without a key passed the checks"
+        ttl = duration_option(options, "state.ttl", None)
+        yield KeepLatest(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
+    if options.get("connector"):
+        yield _write(name, options)
+
+
+def _plan_writers(
+    name: str,
+    statement: CreateStream | CreateStreamAs | CreateTableAs,
+    inserts: list[InsertInto],
+    columns: tuple[ColumnDef, ...],
+    names: _Names,
+) -> Iterable[Stage]:
+    """Each writer is planned by itself, and their rows come together in the columns of what they write into."""
+    options = statement.options
+    if not inserts and not isinstance(statement, CreateStream):
+        yield from _plan_query(name, statement.query, options, names, {})
+        return
     inlets: list[Inlet] = []
-    if isinstance(statement, CreateStreamAs):
+    if not isinstance(statement, CreateStream):
         yield from _plan_query(f"{name}/query", statement.query, options, names, {})
         inlets.append(Inlet(f"{name}/query", tuple(column.name for column in columns)))
     for number, insert in enumerate(inserts, 1):
@@ -141,8 +179,6 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
     reason = f"{len(inlets)} statements write into it" if len(inlets) > 1 else "INSERT INTO writes into it"
     time = TimeRule(options.get("event.time.field"), options.get("event.time.format"))
     yield Collect(name, tuple(inlets), columns, time, is_strict(options), reason)
-    if options.get("connector"):
-        yield _write(name, options)
 
 
 def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names: _Names) -> Inlet:

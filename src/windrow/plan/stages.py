@@ -304,6 +304,22 @@ class Collect:
 
 
 @dataclass(frozen=True)
+class KeepLatest:
+    """A table that a query makes: the latest row per key. Its changes flow on, and joins look it up as it stands after them."""
+
+    name: str
+    input: str
+    key: tuple[str, ...]
+    columns: tuple[ColumnDef, ...]
+    ttl: int | None = None
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
 class Write:
     """Rows leave for a sink, idempotent by batch id."""
 
@@ -321,7 +337,7 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Collect | Write
+Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Collect | KeepLatest | Write
 
 
 @dataclass(frozen=True)

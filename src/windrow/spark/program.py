@@ -13,7 +13,22 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Collect, Derive, Enrich, IntervalJoin, Job, LateRows, LoadTable, LookBack, Merge, Read, Write
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Enrich,
+    IntervalJoin,
+    Job,
+    KeepLatest,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Read,
+    Stage,
+    Write,
+)
 from windrow.spark.accounting import Accountant, book_filter
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive
@@ -24,6 +39,7 @@ from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, f
 from windrow.spark.flow import Flow
 from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
+from windrow.spark.keeping import changes_in_order, table_frame
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
@@ -73,7 +89,7 @@ class BatchProgram:
     ) -> None:
         self.job = job
         self.state = state or JobState()
-        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack)}
+        self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack | KeepLatest)}
         self._spark = spark
         self._partitions = partitions
         for join in job.stages:
@@ -128,6 +144,8 @@ class BatchProgram:
                 case Collect():
                     if (collected := collect(self._spark, stage, run.flows)) is not None:
                         run.flows[stage.name] = collected
+                case KeepLatest():
+                    self._keep_latest(stage, run)
                 case Write(input=name):
                     if name in run.flows:
                         result.outputs[name] = run.flows[name]
@@ -247,10 +265,29 @@ class BatchProgram:
         source = run.flows.get(stage.stream.input)
         if source is None:
             return
-        found = enrich(self._spark, stage, source, self.tables)
+        found = enrich(self._spark, stage, source, lambda name: self._table(name, run))
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
+
+    def _table(self, name: str, run: _Run) -> DataFrame:
+        stage = self.job.stage(name)
+        if not isinstance(stage, KeepLatest):
+            return self.tables.frame(name)
+        held = run.tables.get(name, self.state.tables.get(name, {}))
+        return table_frame(self._spark, stage, held, self.state.schemas.get(name))
+
+    def _keep_latest(self, stage: KeepLatest, run: _Run) -> None:
+        source = run.flows.get(stage.input)
+        rows = None if source is None else changes_in_order(source, self._spark)
+        if source is not None:
+            run.flows[stage.name] = Flow(source.columns, table=rows)
+        if rows is None and stage.ttl is None:
+            return
+        tick = Tick(None, None, run.batch.now)
+        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
+        run.tables[stage.name] = outcome.state
+        run.steps[stage.name] = StepInput(tick, rows)
 
     def _join(self, stage: IntervalJoin, run: _Run) -> None:
         before, after = (self._least_watermark(stage.name, clocks) for clocks in (self._before, run.clocks))
@@ -442,7 +479,7 @@ def _roots(job: Job) -> dict[str, tuple[str, ...]]:
     """The sources each stage's rows come from."""
     roots: dict[str, tuple[str, ...]] = {}
     for stage in job.stages:
-        own = (stage.name,) if isinstance(stage, Read) else tuple(r for name in stage.inputs for r in roots.get(name, ()))
+        own = (stage.name,) if isinstance(stage, Read) else tuple(r for name in _timed_by(stage) for r in roots.get(name, ()))
         roots[stage.name] = tuple(dict.fromkeys(own))
     return roots
 
@@ -452,9 +489,14 @@ def _held_back(job: Job) -> dict[str, int]:
     behind: dict[str, int] = {}
     gives: dict[str, int] = {}
     for stage in job.stages:
-        behind[stage.name] = max((gives.get(name, 0) for name in stage.inputs), default=0)
+        behind[stage.name] = max((gives.get(name, 0) for name in _timed_by(stage)), default=0)
         gives[stage.name] = behind[stage.name] + (stage.held_back if isinstance(stage, IntervalJoin) else 0)
     return behind
+
+
+def _timed_by(stage: Stage) -> tuple[str, ...]:
+    """The inputs whose time is the stage's: a table that is looked up holds nothing back."""
+    return (stage.stream.input,) if isinstance(stage, Enrich) else stage.inputs
 
 
 def _behind(watermark: int | None, lag: int) -> int | None:

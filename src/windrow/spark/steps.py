@@ -7,12 +7,13 @@ from typing import assert_never
 import polars as pl
 
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Feed, LookBack
+from windrow.plan.stages import Aggregate, Feed, KeepLatest, LookBack
 from windrow.spark.feeds import fixed_of, form_of, part_names
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
 from windrow.windowing.counted import CountStep
 from windrow.windowing.kept import KeepStep
+from windrow.windowing.latest import LatestStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import SessionStep
 from windrow.windowing.slices import SliceStep
@@ -29,7 +30,9 @@ def layout_of(stage: Aggregate) -> Layout:
     return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts))
 
 
-def build_step(stage: Aggregate | LookBack) -> WindowStep:
+def build_step(stage: Aggregate | LookBack | KeepLatest) -> WindowStep:
+    if isinstance(stage, KeepLatest):
+        return LatestStep(stage.key, stage.ttl)
     if isinstance(stage, LookBack):
         return _keep_step(stage)
     layout = layout_of(stage)

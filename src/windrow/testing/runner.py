@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from windrow.catalog import Relation
 from windrow.compiling import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError, WindrowError
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
 from windrow.plan import bare_names
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
@@ -183,7 +183,7 @@ def _partitions(case: Case, streams: Sequence[tuple[str, Mapping[str, Any]]]) ->
 def _expectations(case: Case, script: Script) -> dict[str, list[Mapping[str, Any]]]:
     if isinstance(case.expected, dict):
         return case.expected
-    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | InsertInto | SelectStatement))
-    if isinstance(last, CreateStreamAs | InsertInto):
+    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement))
+    if isinstance(last, CreateStreamAs | CreateTableAs | InsertInto):
         return {last.name: case.expected}
     return {bare_names(script)[-1]: case.expected}

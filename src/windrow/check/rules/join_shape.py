@@ -10,7 +10,8 @@ from windrow.check.blocks import Block, Context
 from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
 from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
-from windrow.model.query import Join, JoinKind
+from windrow.model.query import Join, JoinKind, NamedSource
+from windrow.model.statement import CreateTableAs
 from windrow.model.window import Tumbling
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
@@ -28,6 +29,8 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
     if not all(binding.is_known for binding in bindings):
         return
     if all(binding.kind == "table" for binding in bindings):
+        if _reads_changes(block):
+            return
         yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
         return
     joins = list(zip(select.joins, bindings[1:], strict=True))
@@ -43,6 +46,15 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
                 yield _gap(f"{join.kind.value} JOIN of a stream to a table is", block, join, hint)
         else:
             yield from _judge_streams(block, join, right)
+
+
+def _reads_changes(block: Block) -> bool:
+    """A table that a query makes can be read by itself: its rows are those of the query, as they come."""
+    source = block.select.source
+    if not block.is_outermost or block.select.joins or not isinstance(source, NamedSource):
+        return False
+    relation = block.scopes.names.relation(source.name)
+    return relation is not None and isinstance(relation.defined_by, CreateTableAs)
 
 
 def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:

@@ -101,7 +101,6 @@ _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCE
 
 GAPS: tuple[Gap, ...] = (
     Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
-    Gap("CREATE TABLE AS is", _is(CreateTableAs), "use CREATE STREAM ... AS SELECT"),
     Gap("CREATE FUNCTION is", _is(CreateFunction), "use one of Spark's functions"),
     Gap("EXPLAIN is", _is(Explain), "remove EXPLAIN"),
     Gap("SHOW is", _is(Show), "remove the statement"),
