@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog import Catalog, Relation, build_catalog
 from windrow.check import check
+from windrow.describing import Answer, answers
 from windrow.errors import SqlError
 from windrow.model.statement import CreateStream, CreateTable, Script
 from windrow.plan import Plan, plan_script
@@ -21,6 +22,8 @@ class Compiled:
     script: Script
     catalog: Catalog
     plan: Plan
+    # What SHOW, DESCRIBE and EXPLAIN say, in order.
+    answers: tuple[Answer, ...] = ()
 
     def explain(self, format: Format = "text") -> str:  # noqa: A002  # the word users expect
         """The plan as a tree of text, as ``json`` or as a ``mermaid`` flowchart: the very stages that run."""
@@ -44,4 +47,4 @@ def compile_script(
     if diagnostics:
         raise SqlError(diagnostics, script.source)
     whole = replace(script, statements=(*script.statements, *added))
-    return Compiled(whole, catalog, plan_script(whole, catalog, bare_sink))
+    return Compiled(whole, catalog, plan_script(whole, catalog, bare_sink), answers(whole, extra))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from windrow.catalog.functions import Function, FunctionKind, function
 from windrow.catalog.inserting import inserts_of
+from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.names import closest
 from windrow.catalog.relation import Names, Relation, RelationKind
 from windrow.catalog.typing import binding_of, names_under, query_relation
@@ -36,6 +37,8 @@ class Catalog:
     own_functions: Mapping[str, Function] = field(default_factory=dict)
     # Second and later definitions of a name that is taken.
     duplicates: tuple[tuple[str, Statement], ...] = ()
+    # Streams and tables that INSERT INTO fills, in lower case.
+    targets: frozenset[str] = frozenset()
     # Names that are defined by way of themselves, each with the statement it starts from.
     cycles: tuple[tuple[str, ...], ...] = ()
 
@@ -54,9 +57,9 @@ def build_catalog(script: Script, extra: Mapping[str, Relation] | None = None) -
 
     A definition in the script wins over an inferred one of the same name.
     """
-    builder = _Builder(script, extra or {})
+    builder = _Builder(replace(script, statements=lifetimes(script).current), extra or {})
     relations = {name: found for name in builder.order if (found := builder.relation(name)) is not None}
-    return Catalog(relations, builder.functions, tuple(builder.duplicates), tuple(builder.cycles))
+    return Catalog(relations, builder.functions, tuple(builder.duplicates), frozenset(builder.inserts), tuple(builder.cycles))
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,9 @@ class _Builder:
         self._definitions: dict[str, _Definition] = {}
         self._done: dict[str, Relation] = {}
         self._open: list[str] = []
-        self._inserts: dict[str, list[InsertInto]] = {}
+        self.inserts: dict[str, list[InsertInto]] = {}
         for insert in inserts_of(script.statements):
-            self._inserts.setdefault(insert.name.lower(), []).append(insert)
+            self.inserts.setdefault(insert.name.lower(), []).append(insert)
         for statement in script.statements:
             self._define(statement)
         for name, relation in extra.items():
@@ -160,7 +163,7 @@ class _Builder:
 
     def _with_inserts(self, found: Relation) -> Relation:
         """What is inserted is worked out while the target is open, so that a circle through it is noticed."""
-        fed_by = [query_relation(found.name, insert.query, self) for insert in self._inserts.get(found.name.lower(), ())]
+        fed_by = [query_relation(found.name, insert.query, self) for insert in self.inserts.get(found.name.lower(), ())]
         if not fed_by:
             return found
         own = [] if isinstance(found.defined_by, CreateStream) else [found.origins]

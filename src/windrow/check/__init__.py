@@ -17,6 +17,7 @@ from windrow.check.rules.argument_value import argument_value
 from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
+from windrow.check.rules.drop import drop
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
@@ -53,6 +54,7 @@ Rule = Callable[[Context], Iterable[Diagnostic]]
 
 RULES: tuple[Rule, ...] = (
     duplicate_definition,
+    drop,
     circular_definition,
     duplicate_column,
     unknown_relation,

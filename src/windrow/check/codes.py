@@ -6,6 +6,7 @@ CODES: dict[str, str] = {
     "WR201": "a stream or table is defined twice",
     "WR202": "a stream is defined by way of itself",
     "WR203": "a definition names a column twice",
+    "WR204": "DROP of something of another kind, or that is still used",
     "WR210": "unknown stream or table",
     "WR211": "the same name twice in FROM",
     "WR212": "unknown qualifier before a column",

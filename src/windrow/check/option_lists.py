@@ -44,7 +44,7 @@ class OptionList:
 
 
 def option_lists(context: Context) -> Iterator[OptionList]:
-    targets = {insert.name.lower() for insert in inserts_of(context.script.statements)}
+    targets = {insert.name.lower() for insert in inserts_of(tuple(map(explained, context.script.statements)))}
     for statement in map(explained, context.script.statements):
         match statement:
             case CreateStream() | CreateTable():

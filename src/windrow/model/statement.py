@@ -90,9 +90,10 @@ class Explain(StatementBase):
 
 @dataclass(frozen=True)
 class Show(StatementBase):
-    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS."""
+    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS; ``like`` a pattern for their names."""
 
     what: str
+    like: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import chain, count
 
 from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
+from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
@@ -56,6 +57,26 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
 
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
+    annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
+    return Plan(tuple(_jobs(_stages(script, catalog, bare_sink))), annotations)
+
+
+def plan_part(script: Script, catalog: Catalog, name: str) -> Plan:
+    """The plan of one statement by its name, with everything it reads and nothing else."""
+    stages = _stages(script, catalog, "console")
+    wanted: dict[str, Stage] = {}
+    open_names = [stage.name for stage in stages.values() if stage.name.lower() == name.lower()]
+    while open_names:
+        stage = stages.get(open_names.pop())
+        if stage is not None and stage.name not in wanted:
+            wanted[stage.name] = stage
+            open_names.extend(stage.inputs)
+    writes = {key: stage for key, stage in stages.items() if isinstance(stage, Write) and stage.input.lower() == name.lower()}
+    return Plan(tuple(_jobs({key: stage for key, stage in stages.items() if key in wanted or key in writes})))
+
+
+def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage]:
+    script = replace(script, statements=lifetimes(script).current)
     names = _Names(script, catalog)
     stages: dict[str, Stage] = {}
     inserts: dict[str, list[InsertInto]] = {}
@@ -66,8 +87,7 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") ->
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
-    return Plan(tuple(_jobs(stages)), annotations)
+    return stages
 
 
 class _Names:

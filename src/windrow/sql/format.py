@@ -71,8 +71,8 @@ def _statement(statement: Statement) -> str:
             return "\n".join(query_lines(query))
         case Explain(statement=inner_statement):
             return f"EXPLAIN {_statement(inner_statement)}"
-        case Show(what=what):
-            return f"SHOW {what}"
+        case Show(what=what, like=like):
+            return f"SHOW {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
         case Describe(name=name):
             return f"DESCRIBE {quote_name(name)}"
         case Drop(what=what, name=name, if_exists=if_exists):

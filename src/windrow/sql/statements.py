@@ -176,6 +176,9 @@ def _read_explain(cursor: Cursor) -> Explain:
     if cursor.at("EXPLAIN"):
         raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
     inner = _read_any(cursor)
+    if isinstance(inner, Show | Describe | Drop | CreateFunction):
+        hint = "write EXPLAIN SELECT ..., or EXPLAIN before a CREATE or INSERT"
+        raise cursor.fault(codes.MISPLACED, f"there is no plan for {start.key} to explain", start.span, hint)
     return Explain(replace(inner, span=cursor.since(start)))
 
 
@@ -183,7 +186,12 @@ def _read_show(cursor: Cursor) -> Show:
     choices = ("STREAMS", "TABLES", "FUNCTIONS", "JOBS")
     if not cursor.at_any(choices):
         raise _unknown(cursor, "SHOW", choices)
-    return Show(cursor.advance().key)
+    what = cursor.advance().key
+    if not cursor.take("LIKE"):
+        return Show(what)
+    if cursor.peek().kind is not Kind.STRING:
+        raise cursor.expected("a pattern such as 'to%'")
+    return Show(what, cursor.advance().text)
 
 
 def _read_describe(cursor: Cursor) -> Describe:
@@ -212,5 +220,6 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "EXPLAIN": _read_explain,
     "SHOW": _read_show,
     "DESCRIBE": _read_describe,
+    "DESC": _read_describe,
     "DROP": _read_drop,
 }

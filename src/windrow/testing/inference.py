@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from windrow.catalog.inserting import inserts_of
+from windrow.check.blocks import query_of
 from windrow.connectors.memory.runtime import RESERVED
 from windrow.model.expr import Node, walk
 from windrow.model.options import Option, Options
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Script
 from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN, Array, ColumnDef, DataType, Struct
 from windrow.model.window import DeadLetterLate
 from windrow.testing.case import MARKERS
@@ -44,7 +45,8 @@ def read_names(script: Script) -> list[str]:
 
 
 def _queries(script: Script) -> Iterable[Query]:
-    return [s.query for s in script.statements if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement)]
+    queries = (query_of(statement) for statement in script.statements)
+    return [query for query in queries if query is not None]
 
 
 def _selects(query: Query) -> Iterable[Select]:

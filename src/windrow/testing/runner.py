@@ -73,6 +73,8 @@ class CaseRunner:
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
+        for answer in compiled.answers[-1:]:
+            outcome.outputs.setdefault("out", [dict(row) for row in answer.to_dicts()])
         for name, expected in _expectations(case, script).items():
             rows = outcome.dead_letters if name == "dead_letters" and name not in outcome.outputs else outcome.rows_of(name)
             problem = difference(expected, [plain(row) for row in rows], case.compare, case.tolerance)
@@ -183,7 +185,8 @@ def _partitions(case: Case, streams: Sequence[tuple[str, Mapping[str, Any]]]) ->
 def _expectations(case: Case, script: Script) -> dict[str, list[Mapping[str, Any]]]:
     if isinstance(case.expected, dict):
         return case.expected
-    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement))
+    running = (s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement))
+    last = next(running, None)
     if isinstance(last, CreateStreamAs | CreateTableAs | InsertInto):
         return {last.name: case.expected}
-    return {bare_names(script)[-1]: case.expected}
+    return {"out" if last is None else bare_names(script)[-1]: case.expected}

@@ -20,10 +20,6 @@ from windrow.model.statement import (
     CreateStreamAs,
     CreateTable,
     CreateTableAs,
-    Describe,
-    Drop,
-    Explain,
-    Show,
 )
 from windrow.model.window import OnSessionEnd, OnWatermark, Rows, Session
 
@@ -102,10 +98,6 @@ _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCE
 GAPS: tuple[Gap, ...] = (
     Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
     Gap("CREATE FUNCTION is", _is(CreateFunction), "use one of Spark's functions"),
-    Gap("EXPLAIN is", _is(Explain), "remove EXPLAIN"),
-    Gap("SHOW is", _is(Show), "remove the statement"),
-    Gap("DESCRIBE is", _is(Describe), "remove the statement"),
-    Gap("DROP is", _is(Drop), "remove the statement"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
