@@ -33,6 +33,7 @@ from windrow.check.rules.option import option
 from windrow.check.rules.option_side import option_side
 from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.over import over
+from windrow.check.rules.python_function import python_function
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
 from windrow.check.rules.table_key import table_key
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = (
     unknown_column,
     duplicate_output,
     star,
+    python_function,
     unknown_function,
     argument_count,
     argument_type,

@@ -22,6 +22,7 @@ CODES: dict[str, str] = {
     "WR224": "a condition that is not true or false",
     "WR225": "an argument value that makes no sense",
     "WR226": "DISTINCT, FILTER or WITHIN GROUP where it cannot stand, or missing where it must",
+    "WR227": "a function of your own that cannot be called, or whose name is taken",
     "WR230": "an aggregate where none can stand",
     "WR231": "a column that is neither grouped nor aggregated",
     "WR232": "a window function without OVER",

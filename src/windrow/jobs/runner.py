@@ -29,6 +29,7 @@ from windrow.spark.folders import Folder, open_folder
 from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchInput, BatchProgram, BatchResult
+from windrow.spark.python_functions import FAILED as FAILED_FUNCTION
 from windrow.spark.reading import read_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 STATE_FORMAT = 1
 # How long a stop waits for Spark to note the last batch as done. Should it not come to that, the batch simply runs again.
 COMMIT_SECONDS = 10.0
+
+
+# What a function of the user's own failed with, as it comes out of Spark's Python workers.
+_OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
 
 
 def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = None) -> Jobs:
@@ -180,7 +185,7 @@ class RunningJob:
             with self._in_batch:
                 self._take(frame, batch_id)
         except WindrowError as error:
-            self._failure = error
+            self._failure = _function_failure(error, self.job.name) or error
             raise
         except Exception as error:
             self._failure = self._explain(error)
@@ -326,12 +331,25 @@ def _runtime(connector: str) -> Any:
     return import_module(CONNECTORS[connector].runtime)
 
 
+def _function_failure(error: BaseException | None, job: str) -> JobError | None:
+    """What a function of the user's own failed with, if that is what is behind an error: a sink may have been the first to notice."""
+    while error is not None:
+        own = _OWN_FUNCTION.search(str(error))
+        if own is not None:
+            return JobError(FAILED_FUNCTION, f"job {job} stopped: {own[1]}", own[2])
+        error = error.__cause__
+    return None
+
+
 def _as_job_error(error: Exception, job: str) -> JobError:
     """Spark's own failures, without the stack of a hundred lines."""
     if "No space left on device" in str(error):
         return JobError(
             "WR802", f"job {job} stopped: there is no space left on the disk", "free some space, then run again: nothing is lost"
         )
+    own = _function_failure(error, job)
+    if own is not None:
+        return own
     describe: Callable[[], str] | None = getattr(error, "getCondition", None)
     lines = [line for line in str(error).splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__

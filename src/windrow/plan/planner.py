@@ -15,6 +15,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import (
+    CreateFunction,
     CreateStream,
     CreateStreamAs,
     CreateTable,
@@ -42,6 +43,7 @@ from windrow.plan.stages import (
     LookBack,
     Merge,
     Plan,
+    PythonFunction,
     Read,
     Stage,
     TimeRule,
@@ -52,13 +54,19 @@ CONSOLE_NAME = "out"
 _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
 
 
-def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") -> Plan:
-    """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes.
+def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", folder: str = ".") -> Plan:
+    """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes, ``folder`` where the file's Python functions are.
 
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
-    return Plan(tuple(_jobs(_stages(script, catalog, bare_sink))), annotations)
+    functions = tuple(
+        PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
+        for each in script.statements
+        if isinstance(each, CreateFunction)
+    )
+    jobs = tuple(replace(job, functions=functions) for job in _jobs(_stages(script, catalog, bare_sink)))
+    return Plan(jobs, annotations)
 
 
 def plan_part(script: Script, catalog: Catalog, name: str) -> Plan:

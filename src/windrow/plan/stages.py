@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from windrow.model.expr import Call, Expr, Over, SortKey
-from windrow.model.types import ColumnDef
+from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.panes import Speech
 
@@ -341,6 +341,17 @@ Stage = Read | LoadTable | Derive | Aggregate | LookBack | Enrich | IntervalJoin
 
 
 @dataclass(frozen=True)
+class PythonFunction:
+    """A function of the user's own: ``target`` is ``module:function``, looked for in ``folder`` first."""
+
+    name: str
+    parameters: tuple[DataType, ...]
+    returns: DataType
+    target: str
+    folder: str
+
+
+@dataclass(frozen=True)
 class Job:
     """A group of connected statements that run as one streaming query. Stages stand in the order they are executed."""
 
@@ -349,6 +360,8 @@ class Job:
     reason: str = ""
     # True where time must go on even when no row arrives: idle timeouts, interval triggers.
     needs_ticks: bool = False
+    # Every function that the file creates: a job may call any of them.
+    functions: tuple[PythonFunction, ...] = ()
 
     @property
     def reads(self) -> tuple[Read, ...]:

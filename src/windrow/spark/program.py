@@ -26,7 +26,6 @@ from windrow.plan.stages import (
     LookBack,
     Merge,
     Read,
-    Stage,
     Write,
 )
 from windrow.spark.accounting import Accountant, book_filter
@@ -40,7 +39,9 @@ from windrow.spark.flow import Flow
 from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.keeping import changes_in_order, table_frame
+from windrow.spark.lineage import held_back, roots_of
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.python_functions import register_functions
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
@@ -91,6 +92,7 @@ class BatchProgram:
         self.state = state or JobState()
         self.steps: dict[str, WindowStep] = {s.name: build_step(s) for s in job.stages if isinstance(s, Aggregate | LookBack | KeepLatest)}
         self._spark = spark
+        register_functions(spark, job.functions)
         self._partitions = partitions
         for join in job.stages:
             if isinstance(join, IntervalJoin):
@@ -98,8 +100,8 @@ class BatchProgram:
         self._finishers = {s.name: Finisher(spark, s) for s in job.stages if isinstance(s, Aggregate)}
         self._accountant = Accountant(spark, job)
         self.tables = ReferenceTables(spark, job)
-        self._roots = _roots(job)
-        self._held_back = _held_back(job)
+        self._roots = roots_of(job)
+        self._held_back = held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
 
     def _sole_aggregate(self, read: Read) -> Aggregate | None:
@@ -473,30 +475,6 @@ def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
 def _counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
     sums = fed.group_by("_judged").aggregate([(ROWS_COUNT, "sum")]).to_pylist()
     return {Fate(row["_judged"]): row[f"{ROWS_COUNT}_sum"] for row in sums}
-
-
-def _roots(job: Job) -> dict[str, tuple[str, ...]]:
-    """The sources each stage's rows come from."""
-    roots: dict[str, tuple[str, ...]] = {}
-    for stage in job.stages:
-        own = (stage.name,) if isinstance(stage, Read) else tuple(r for name in _timed_by(stage) for r in roots.get(name, ()))
-        roots[stage.name] = tuple(dict.fromkeys(own))
-    return roots
-
-
-def _held_back(job: Job) -> dict[str, int]:
-    """How far behind the watermark of its sources the rows that reach each stage may come: outer joins let rows out late."""
-    behind: dict[str, int] = {}
-    gives: dict[str, int] = {}
-    for stage in job.stages:
-        behind[stage.name] = max((gives.get(name, 0) for name in _timed_by(stage)), default=0)
-        gives[stage.name] = behind[stage.name] + (stage.held_back if isinstance(stage, IntervalJoin) else 0)
-    return behind
-
-
-def _timed_by(stage: Stage) -> tuple[str, ...]:
-    """The inputs whose time is the stage's: a table that is looked up holds nothing back."""
-    return (stage.stream.input,) if isinstance(stage, Enrich) else stage.inputs
 
 
 def _behind(watermark: int | None, lag: int) -> int | None:

@@ -69,7 +69,7 @@ class CaseRunner:
         script = parse(case.sql, case.name, {})
         streams = _rows_by_stream(case, script)
         extra, added = _inferred(case, script, streams)
-        compiled = compile_script(script, extra, added, bare_sink="memory")
+        compiled = compile_script(script, extra, added, bare_sink="memory", folder=Path(case.file).parent)
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")

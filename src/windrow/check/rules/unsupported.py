@@ -15,7 +15,6 @@ from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import EmitChanges, LateralView, NamedSource, Select, Union
 from windrow.model.statement import (
-    CreateFunction,
     CreateStream,
     CreateStreamAs,
     CreateTable,
@@ -97,7 +96,6 @@ _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCE
 
 GAPS: tuple[Gap, ...] = (
     Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
-    Gap("CREATE FUNCTION is", _is(CreateFunction), "use one of Spark's functions"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("LATERAL VIEW is", _is(LateralView), "remove LATERAL VIEW"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
