@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from windrow.catalog.schema import Catalog
 from windrow.check.blocks import Context, build_context
 from windrow.check.rules.ambiguous_from import ambiguous_from
+from windrow.check.rules.annotation import annotation
 from windrow.check.rules.argument_count import argument_count
 from windrow.check.rules.argument_type import argument_type
 from windrow.check.rules.argument_value import argument_value
@@ -88,6 +89,7 @@ RULES: tuple[Rule, ...] = (
     limit,
     option_side,
     option,
+    annotation,
     join_shape,
     unsupported,
 )

@@ -46,6 +46,9 @@ CODES: dict[str, str] = {
     "WR262": "a required option is missing",
     "WR263": "unknown connector",
     "WR264": "the connector cannot be used on this side",
+    "WR270": "unknown annotation",
+    "WR271": "an annotation that is not understood",
+    "WR272": "an annotation names a column that the rows do not have",
     "WR290": "not supported yet",
     "WR299": "a statement nested too deeply to be checked",
 }

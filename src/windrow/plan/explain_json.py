@@ -10,6 +10,7 @@ from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json
+from windrow.plan.explain_metrics import metric_json
 from windrow.plan.stages import (
     Aggregate,
     Collect,
@@ -32,7 +33,11 @@ from windrow.sql.render import render_sort_key
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    return {"annotations": [{"key": key, "value": value} for key, value in plan.annotations], "jobs": [_job(job) for job in plan.jobs]}
+    return {
+        "annotations": [{"key": key, "value": value} for key, value in plan.annotations],
+        "metrics": [{"statement": name, **metric_json(metric)} for name, metric in plan.metrics],
+        "jobs": [_job(job) for job in plan.jobs],
+    }
 
 
 def _job(job: Job) -> dict[str, Any]:

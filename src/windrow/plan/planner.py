@@ -12,6 +12,7 @@ from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
+from windrow.model.notes import Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import (
@@ -66,7 +67,14 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
         if isinstance(each, CreateFunction)
     )
     jobs = tuple(replace(job, functions=functions) for job in _jobs(_stages(script, catalog, bare_sink)))
-    return Plan(jobs, annotations)
+    return Plan(jobs, annotations, tuple(_metrics(script)))
+
+
+def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
+    bare = iter(bare_names(script))
+    for statement in lifetimes(script).current:
+        name = next(bare) if isinstance(statement, SelectStatement) else getattr(statement, "name", "")
+        yield from ((name, metric) for metric in statement.notes.metrics)
 
 
 def plan_part(script: Script, catalog: Catalog, name: str) -> Plan:

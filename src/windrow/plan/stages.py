@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from windrow.model.expr import Call, Expr, Over, SortKey
+from windrow.model.notes import Metric
 from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.panes import Speech
@@ -386,6 +387,8 @@ class Job:
 class Plan:
     jobs: tuple[Job, ...]
     annotations: tuple[tuple[str, str], ...] = field(default=())
+    # By the name of the statement whose rows they are about.
+    metrics: tuple[tuple[str, Metric], ...] = field(default=())
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.jobs)
