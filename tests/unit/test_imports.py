@@ -53,6 +53,7 @@ CONFINED: dict[str, set[str]] = {
     "polars": {"aggregates", "windowing", "spark", "connectors", "jobs", "testing"},
     "pyarrow": {"aggregates", "windowing", "spark", "connectors", "jobs", "testing"},
     "typer": {"cli"},
+    "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
 }
 

@@ -61,13 +61,7 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
-    functions = tuple(
-        PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
-        for each in script.statements
-        if isinstance(each, CreateFunction)
-    )
-    jobs = tuple(replace(job, functions=functions) for job in _jobs(_stages(script, catalog, bare_sink)))
-    return Plan(jobs, annotations, tuple(_metrics(script)))
+    return Plan(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), annotations, tuple(_metrics(script)))
 
 
 def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
@@ -77,7 +71,16 @@ def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
         yield from ((name, metric) for metric in statement.notes.metrics)
 
 
-def plan_part(script: Script, catalog: Catalog, name: str) -> Plan:
+def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) -> tuple[Job, ...]:
+    functions = tuple(
+        PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
+        for each in script.statements
+        if isinstance(each, CreateFunction)
+    )
+    return tuple(replace(job, functions=functions) for job in _jobs(stages))
+
+
+def plan_part(script: Script, catalog: Catalog, name: str, folder: str = ".") -> Plan:
     """The plan of one statement by its name, with everything it reads and nothing else."""
     stages = _stages(script, catalog, "console")
     wanted: dict[str, Stage] = {}
@@ -88,7 +91,7 @@ def plan_part(script: Script, catalog: Catalog, name: str) -> Plan:
             wanted[stage.name] = stage
             open_names.extend(stage.inputs)
     writes = {key: stage for key, stage in stages.items() if isinstance(stage, Write) and stage.input.lower() == name.lower()}
-    return Plan(tuple(_jobs({key: stage for key, stage in stages.items() if key in wanted or key in writes})))
+    return Plan(_jobs_with_functions(script, {key: stage for key, stage in stages.items() if key in wanted or key in writes}, folder))
 
 
 def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage]:

@@ -69,6 +69,16 @@ def parse_duration(text: str) -> int | None:
     return micros if cursor.at_end() and micros >= 0 else None
 
 
+def ends_statement(text: str) -> bool:
+    """Whether a text is whole: its last token is a semicolon that belongs to no string or comment.
+
+    >>> ends_statement("SELECT 1;  -- so"), ends_statement("SELECT ';"), ends_statement("SELECT 1")
+    (True, False, False)
+    """
+    tokens = tokenize(text)
+    return bool(tokens) and tokens[-1].key == ";"
+
+
 def notes_of(statement: Statement) -> ReadNotes:
     """What the annotations of a statement say, with everything that is wrong with them."""
     return read_notes(statement.annotations, _read_condition)
