@@ -38,6 +38,7 @@ OTHER_CODES: dict[str, str] = {
     "WR830": "a table could not be loaded in time",
     "WR831": "a row found nothing in a table, and join.on_missing is fail",
     "WR832": "a subquery used as a value gave several rows",
+    "WR840": "a Python function of your own failed",
     "WR850": "Spark stopped the job, for a reason of its own",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from windrow.catalog import Catalog, Relation, build_catalog
 from windrow.check import check
+from windrow.describing import Answer, answers
 from windrow.errors import SqlError
 from windrow.model.statement import CreateStream, CreateTable, Script
 from windrow.plan import Plan, plan_script
@@ -21,6 +23,8 @@ class Compiled:
     script: Script
     catalog: Catalog
     plan: Plan
+    # What SHOW, DESCRIBE and EXPLAIN say, in order.
+    answers: tuple[Answer, ...] = ()
 
     def explain(self, format: Format = "text") -> str:  # noqa: A002  # the word users expect
         """The plan as a tree of text, as ``json`` or as a ``mermaid`` flowchart: the very stages that run."""
@@ -28,8 +32,12 @@ class Compiled:
 
 
 def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Compiled:
-    """Parse, check and plan a file. Raises SqlError with every diagnostic there is."""
-    return compile_script(parse(text, name, env))
+    """Parse, check and plan a file. Raises SqlError with every diagnostic there is.
+
+    Where ``name`` is the path of a file, Python functions are looked for beside it; else in the working folder.
+    """
+    path = Path(name)
+    return compile_script(parse(text, name, env), folder=path.parent if path.is_file() else Path())
 
 
 def compile_script(
@@ -37,11 +45,12 @@ def compile_script(
     extra: Mapping[str, Relation] | None = None,
     added: tuple[CreateStream | CreateTable, ...] = (),
     bare_sink: str = "console",
+    folder: Path = Path(),
 ) -> Compiled:
     """``extra`` are relations known from elsewhere (a case's rows); ``added`` are the sources that bring them."""
-    catalog = build_catalog(script, extra)
+    catalog = build_catalog(script, extra, folder)
     diagnostics = check(script, catalog)
     if diagnostics:
         raise SqlError(diagnostics, script.source)
     whole = replace(script, statements=(*script.statements, *added))
-    return Compiled(whole, catalog, plan_script(whole, catalog, bare_sink))
+    return Compiled(whole, catalog, plan_script(whole, catalog, bare_sink, str(folder)), answers(whole, extra))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -44,6 +45,12 @@ def load_settings() -> Settings:
 def environment() -> dict[str, str]:
     """The values of ``${VAR}`` placeholders."""
     return dict(os.environ)
+
+
+def history_file() -> Path:
+    """Where the shell keeps what was typed: in the user's folder for state, as XDG has it."""
+    home = os.environ.get("XDG_STATE_HOME")
+    return Path(home if home else Path.home() / ".local" / "state", "windrow", "history")
 
 
 def is_debug() -> bool:

@@ -57,6 +57,45 @@ def _trade(symbol: str, price: float | None, at: int) -> dict[str, Any]:
     return {"symbol": symbol, "price": price, "ts": at}
 
 
+INSERTS = """
+CREATE STREAM all_rows (what STRING, value DOUBLE) WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+INSERT INTO all_rows SELECT symbol, price FROM trades WHERE price > 1;
+INSERT INTO all_rows (value, what) SELECT COUNT(*), 'count' FROM trades WINDOW TUMBLING(10s);
+"""
+
+
+def test_several_inserts_write_one_file_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000), _trade("B", 2.0, 2000)])
+    _write(tmp_path, "2.json", [_trade("C", 3.0, 15_000)])
+    status = _run(spark, tmp_path, query=INSERTS)
+    assert status.ledger.is_balanced
+    rows = sorted((row["what"], row["value"]) for row in _rows(tmp_path))
+    assert rows == [("B", 2.0), ("C", 3.0), ("count", 1.0), ("count", 2.0)]
+
+
+def test_a_python_function_beside_the_file_runs_and_fails_clearly(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rates.py").write_text("FACTOR = 2\n")
+    (tmp_path / "pricing.py").write_text(
+        "import pyarrow.compute as pc\nimport rates\n"
+        "def double(x):\n    if pc.any(pc.equal(x, 13.0)).as_py():\n        raise ValueError('unlucky')\n"
+        "    return pc.multiply(x, rates.FACTOR)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    query = """
+    CREATE FUNCTION my_double(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'pricing:double';
+    CREATE STREAM o AS SELECT my_double(price) AS p FROM trades WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+    """
+    _write(tmp_path, "1.json", [_trade("A", 1.5, 1000)])
+    _run(spark, tmp_path, "once", query)
+    assert [row["p"] for row in _rows(tmp_path)] == [3.0]
+    _write(tmp_path, "2.json", [_trade("A", 13.0, 2000)])
+    with pytest.raises(JobError, match="the function my_double failed: ValueError: unlucky") as caught:
+        _run(spark, tmp_path, "once", query)
+    assert caught.value.code == "WR840"
+
+
 def test_every_row_is_somewhere(spark: SparkSession, tmp_path: Path) -> None:
     far = 4_102_444_800_000  # the year 2100
     _write(

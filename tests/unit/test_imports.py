@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "catalog": {"model", "errors", "sql", "aggregates", "connectors.spec", "connectors.registry"},
     "check": {"model", "errors", "sql", "aggregates", "catalog", "connectors.spec", "connectors.registry"},
     "plan": {"model", "errors", "sql", "aggregates", "catalog", "check", "windowing", "connectors.spec", "connectors.registry"},
-    "compiling": {"model", "errors", "sql", "aggregates", "catalog", "check", "plan", "connectors.spec", "connectors.registry"},
+    "describing": {"model", "errors", "sql", "catalog", "plan", "connectors.spec", "connectors.registry"},
+    "compiling": {"model", "errors", "sql", "catalog", "check", "plan", "describing"},
     "observe": {"model", "errors", "settings", "plan"},
     "spark": {"model", "errors", "java", "settings", "sql", "connectors", "aggregates", "windowing", "catalog", "check", "plan", "observe"},
 }
@@ -52,6 +53,7 @@ CONFINED: dict[str, set[str]] = {
     "polars": {"aggregates", "windowing", "spark", "connectors", "jobs", "testing"},
     "pyarrow": {"aggregates", "windowing", "spark", "connectors", "jobs", "testing"},
     "typer": {"cli"},
+    "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
 }
 

@@ -77,6 +77,12 @@ def options_for_sink(connector: str | None) -> tuple[OptionSpec, ...]:
     return _joined(spec.sink if spec is not None else None, QUERY_OPTIONS)
 
 
+def options_for_target(connector: str | None) -> tuple[OptionSpec, ...]:
+    """Keys that a stream which INSERT INTO fills understands: those of its sink, and where the event time of its rows stands."""
+    named = tuple(option for option in SOURCE_OPTIONS if option.key in ("event.time.field", "event.time.format"))
+    return (*options_for_sink(connector), *named)
+
+
 def options_for_query() -> tuple[OptionSpec, ...]:
     """Keys that a query understands whatever it writes to."""
     return QUERY_OPTIONS

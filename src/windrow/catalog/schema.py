@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from windrow.catalog.functions import Function, FunctionKind, function
+from windrow.catalog.functions import Function, function
+from windrow.catalog.inserting import inserts_of
+from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.names import closest
+from windrow.catalog.python_functions import FunctionFault, describe_function, find_fault
 from windrow.catalog.relation import Names, Relation, RelationKind
 from windrow.catalog.typing import binding_of, names_under, query_relation
 from windrow.model.query import DerivedSource, Query, Select, Union
@@ -35,6 +39,10 @@ class Catalog:
     own_functions: Mapping[str, Function] = field(default_factory=dict)
     # Second and later definitions of a name that is taken.
     duplicates: tuple[tuple[str, Statement], ...] = ()
+    # Functions of the user's own that cannot be called; empty where nobody looked.
+    function_faults: tuple[FunctionFault, ...] = ()
+    # Streams and tables that INSERT INTO fills, in lower case.
+    targets: frozenset[str] = frozenset()
     # Names that are defined by way of themselves, each with the statement it starts from.
     cycles: tuple[tuple[str, ...], ...] = ()
 
@@ -48,14 +56,24 @@ class Catalog:
         return closest(name, [relation.name for relation in self.relations.values()], limit=3)
 
 
-def build_catalog(script: Script, extra: Mapping[str, Relation] | None = None) -> Catalog:
+def build_catalog(script: Script, extra: Mapping[str, Relation] | None = None, folder: Path | None = None) -> Catalog:
     """Every stream, table and function of a script; ``extra`` holds relations that the caller inferred.
 
-    A definition in the script wins over an inferred one of the same name.
+    A definition in the script wins over an inferred one of the same name. With ``folder``, where the script is, Python functions are
+    looked for, there and on Python's path.
     """
-    builder = _Builder(script, extra or {})
+    builder = _Builder(replace(script, statements=lifetimes(script).current), extra or {})
     relations = {name: found for name in builder.order if (found := builder.relation(name)) is not None}
-    return Catalog(relations, builder.functions, tuple(builder.duplicates), tuple(builder.cycles))
+    created = (statement for statement in script.statements if isinstance(statement, CreateFunction))
+    faults = [] if folder is None else [find_fault(statement, folder) for statement in created]
+    return Catalog(
+        relations,
+        builder.functions,
+        tuple(builder.duplicates),
+        tuple(fault for fault in faults if fault is not None),
+        frozenset(builder.inserts),
+        tuple(builder.cycles),
+    )
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,9 @@ class _Builder:
         self._definitions: dict[str, _Definition] = {}
         self._done: dict[str, Relation] = {}
         self._open: list[str] = []
+        self.inserts: dict[str, list[InsertInto]] = {}
+        for insert in inserts_of(script.statements):
+            self.inserts.setdefault(insert.name.lower(), []).append(insert)
         for statement in script.statements:
             self._define(statement)
         for name, relation in extra.items():
@@ -93,7 +114,7 @@ class _Builder:
             case CreateStream() | CreateStreamAs() | CreateTable() | CreateTableAs():
                 self._add(statement.name, statement, statement)
             case CreateFunction():
-                self.functions[statement.name.lower()] = _user_function(statement)
+                self.functions[statement.name.lower()] = describe_function(statement)
             case _:
                 pass
         for late in _late_streams(statement):
@@ -123,7 +144,7 @@ class _Builder:
             return Relation(name, "stream", (), is_known=False)
         self._open.append(key)
         try:
-            found = self._resolve(definition)
+            found = self._with_inserts(self._resolve(definition))
         except RecursionError:
             # Nested beyond what Python can walk: the check says so, and whoever reads it is not judged.
             found = Relation(name, "stream", (), is_known=False)
@@ -154,6 +175,14 @@ class _Builder:
             case _LateRows():
                 return self._late_relation(definition)
 
+    def _with_inserts(self, found: Relation) -> Relation:
+        """What is inserted is worked out while the target is open, so that a circle through it is noticed."""
+        fed_by = [query_relation(found.name, insert.query, self) for insert in self.inserts.get(found.name.lower(), ())]
+        if not fed_by:
+            return found
+        own = [] if isinstance(found.defined_by, CreateStream) else [found.origins]
+        return replace(found, origins=frozenset.intersection(*own, *(each.origins for each in fed_by)))
+
     def _late_relation(self, late: _LateRows) -> Relation:
         if late.select.source is None or late.select.joins:
             return Relation(late.name, "stream", (), late.statement, is_known=False)
@@ -162,18 +191,6 @@ class _Builder:
             names = names_under(query, names)
         binding = binding_of(late.select.source, names)
         return Relation(late.name, "stream", binding.columns, late.statement, binding.is_known, binding.origins)
-
-
-def _user_function(statement: CreateFunction) -> Function:
-    parameters = ", ".join(f"{parameter.name} {parameter.type}" for parameter in statement.parameters)
-    return Function(
-        name=statement.name.lower(),
-        kind=FunctionKind.SCALAR,
-        signature=f"{statement.name}({parameters})",
-        doc=f"the Python function {statement.target}",
-        counts=(len(statement.parameters),),
-        returns=lambda _: statement.returns,
-    )
 
 
 def _late_streams(statement: Statement) -> Iterator[_LateRows]:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable
 from windrow.catalog.schema import Catalog
 from windrow.check.blocks import Context, build_context
 from windrow.check.rules.ambiguous_from import ambiguous_from
+from windrow.check.rules.annotation import annotation
 from windrow.check.rules.argument_count import argument_count
 from windrow.check.rules.argument_type import argument_type
 from windrow.check.rules.argument_value import argument_value
 from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
+from windrow.check.rules.drop import drop
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
@@ -33,8 +35,10 @@ from windrow.check.rules.option import option
 from windrow.check.rules.option_side import option_side
 from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.over import over
+from windrow.check.rules.python_function import python_function
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
+from windrow.check.rules.table_key import table_key
 from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
@@ -55,6 +59,7 @@ Rule = Callable[[Context], Iterable[Diagnostic]]
 
 RULES: tuple[Rule, ...] = (
     duplicate_definition,
+    drop,
     circular_definition,
     duplicate_column,
     unknown_relation,
@@ -64,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     duplicate_output,
     variant_output,
     star,
+    python_function,
     unknown_function,
     argument_count,
     argument_type,
@@ -85,9 +91,11 @@ RULES: tuple[Rule, ...] = (
     subquery,
     generator_rule,
     insert,
+    table_key,
     limit,
     option_side,
     option,
+    annotation,
     join_shape,
     unsupported,
 )

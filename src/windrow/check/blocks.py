@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from windrow.catalog.lifetimes import Lifetimes, lifetimes
 from windrow.catalog.relation import Names
 from windrow.catalog.schema import Catalog
 from windrow.catalog.scope import Scope, walk_scoped
@@ -58,12 +59,13 @@ class UnionBlock:
 
 @dataclass(frozen=True)
 class Context:
-    """All that a rule may look at."""
+    """All that a rule may look at. ``script`` is without what was dropped."""
 
     script: Script
     catalog: Catalog
     blocks: tuple[Block, ...]
     unions: tuple[UnionBlock, ...]
+    lifetimes: Lifetimes
 
     def nodes(self) -> Iterator[tuple[Node, Scope, Place, Block]]:
         """Every expression node of the script."""
@@ -75,11 +77,12 @@ class Context:
 
 def build_context(script: Script, catalog: Catalog) -> Context:
     visitor = _Visitor()
-    for statement in script.statements:
+    lives = lifetimes(script)
+    for statement in lives.current:
         query = query_of(statement)
         if query is not None:
             visitor.visit(query, catalog, None, statement, is_outermost=True)
-    return Context(script, catalog, tuple(visitor.blocks), tuple(visitor.unions))
+    return Context(replace(script, statements=lives.current), catalog, tuple(visitor.blocks), tuple(visitor.unions), lives)
 
 
 def query_of(statement: Statement) -> Query | None:

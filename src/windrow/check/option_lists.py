@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from windrow.catalog.options import options_for_query, options_for_sink, options_for_source
+from windrow.catalog.inserting import explained, inserts_of
+from windrow.catalog.options import options_for_query, options_for_sink, options_for_source, options_for_target
 from windrow.check.blocks import Context, query_of
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import NamedSource, Select
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Explain, InsertInto, Statement
+from windrow.model.query import Select
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Statement
 
 # A bare SELECT prints.
 _CONSOLE = "console"
@@ -43,13 +44,11 @@ class OptionList:
 
 
 def option_lists(context: Context) -> Iterator[OptionList]:
-    targets = {s.name.lower() for s in map(_unwrapped, context.script.statements) if isinstance(s, InsertInto)}
-    read = {name.lower() for name in _names_read(context)}
-    for statement in map(_unwrapped, context.script.statements):
+    targets = {insert.name.lower() for insert in inserts_of(tuple(map(explained, context.script.statements)))}
+    for statement in map(explained, context.script.statements):
         match statement:
             case CreateStream() | CreateTable():
-                is_target = statement.name.lower() in targets
-                yield _declared(statement, not is_target or statement.name.lower() in read, is_target)
+                yield _declared(statement, is_target=isinstance(statement, CreateStream) and statement.name.lower() in targets)
             case _ if query_of(statement) is not None:
                 yield _written(statement)
             case _:
@@ -59,30 +58,17 @@ def option_lists(context: Context) -> Iterator[OptionList]:
             yield OptionList("a query", block.select.span, block.select.options.entries, options_for_query())
 
 
-def _unwrapped(statement: Statement) -> Statement:
-    return _unwrapped(statement.statement) if isinstance(statement, Explain) else statement
-
-
-def _names_read(context: Context) -> Iterator[str]:
-    for block in context.blocks:
-        for source in (block.select.source, *(join.source for join in block.select.joins)):
-            if isinstance(source, NamedSource):
-                yield source.name
-
-
 def _is_top(select: Select, statement: Statement) -> bool:
     return query_of(statement) is select
 
 
-def _declared(statement: CreateStream | CreateTable, is_source: bool, is_sink: bool) -> OptionList:
+def _declared(statement: CreateStream | CreateTable, *, is_target: bool) -> OptionList:
+    """A stream that INSERT INTO fills is written by the job and never read from outside; without a connector it only feeds others."""
     connector = statement.options.get("connector")
-    specs: tuple[OptionSpec, ...] = options_for_source(connector)
-    if is_sink:
-        known = {spec.key for spec in specs}
-        specs += tuple(spec for spec in options_for_sink(connector) if spec.key not in known)
+    specs = options_for_target(connector) if is_target else options_for_source(connector)
     is_complete = connector is None or connector.lower() in CONNECTORS
     owner = f'"{statement.name}"'
-    return OptionList(owner, statement.span, statement.options.entries, specs, is_source, is_sink, is_complete)
+    return OptionList(owner, statement.span, statement.options.entries, specs, not is_target, is_target, is_complete)
 
 
 def _written(statement: Statement) -> OptionList:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from windrow.catalog.names import closest
+from windrow.catalog.schema import Catalog
 from windrow.model.system import SYSTEM_COLUMNS
 
 _SHOWN = 20
@@ -28,3 +29,13 @@ def column_hint(name: str, owners: Sequence[tuple[str, Sequence[str]]], aliases:
 def _listed(columns: Sequence[str]) -> str:
     more = [f"and {len(columns) - _SHOWN} more"] if len(columns) > _SHOWN else []
     return ", ".join([*columns[:_SHOWN], *more])
+
+
+def relation_hint(catalog: Catalog, name: str) -> str:
+    """What a misspelt stream or table may have meant, and what there is."""
+    known = [relation.name for relation in catalog.relations.values()]
+    similar = catalog.closest_relations(name)
+    if similar:
+        return f'did you mean "{similar[0]}"? there are: {", ".join(known)}'
+    create = f"CREATE STREAM {name} (...) WITH ('connector' = '...')"
+    return f"there are: {', '.join(known)}; or define it: {create}" if known else f"define it: {create}"

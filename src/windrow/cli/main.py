@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, letters, running, states, trying
+from windrow.cli import checking, explaining, formatting, letters, running, shell, states, trying
 from windrow.cli.app import app, guarded
 
 __all__ = ["app", "main"]
@@ -28,6 +28,7 @@ def options(
 
 
 app.command("run")(guarded(running.run))
+app.command("sql")(guarded(shell.sql))
 app.command("check")(guarded(checking.check_files))
 app.command("explain")(guarded(explaining.explain_file))
 app.command("fmt")(guarded(formatting.format_file))

@@ -44,7 +44,11 @@ def run(
         again=_command(file, once, until_end, state),
         letters=f"windrow dead-letters {state or file}",
     )
-    run_file(compile_sql(read_sql(file), shown_name(file), environment()), request)
+    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    for answer in compiled.answers:
+        print(f"{answer}\n")
+    if compiled.plan.jobs or not compiled.answers:
+        run_file(compiled, request)
 
 
 def demo() -> None:

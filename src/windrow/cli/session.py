@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,8 @@ class RunRequest:
     trigger_interval_ms: int = 0
     is_quiet: bool = False
     is_json: bool = False
+    # Whether the end of the run is told: what became of every row, and how to go on.
+    has_report: bool = True
     again: str = ""
     letters: str = ""
     # Where status and report go; chosen by what standard output is, if not given.
@@ -66,7 +68,7 @@ def run_file(compiled: Compiled, request: RunRequest) -> None:
         own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
         options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
         with StopWish() as wish:
-            _run_jobs(start(compiled, options, spark), wish, _view(request, console), request, console)
+            run_jobs(start(compiled, options, spark), wish, request, console)
     finally:
         spark.stop()
 
@@ -102,10 +104,12 @@ def _view(request: RunRequest, console: Console) -> View:
     return Drawn(console) if console.is_terminal else Plain(console)
 
 
-def _run_jobs(jobs: Jobs, wish: StopWish, view: View, request: RunRequest, console: Console) -> None:
+def run_jobs(jobs: Jobs, wish: StopWish, request: RunRequest, console: Console, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Watch running jobs until they end, somebody wants them to stop, or they are over; then report."""
+    view = _view(request, console)
     try:
         with view:
-            _watch(jobs, wish, view)
+            _watch(jobs, wish, view, is_over)
     except BaseException:
         with suppress(WindrowError):
             jobs.stop()
@@ -114,9 +118,12 @@ def _run_jobs(jobs: Jobs, wish: StopWish, view: View, request: RunRequest, conso
     _report(jobs, request, console)
 
 
-def _watch(jobs: Jobs, wish: StopWish, view: View) -> None:
+def _watch(jobs: Jobs, wish: StopWish, view: View, is_over: Callable[[], bool]) -> None:
     view.show(jobs.status())
     while not jobs.await_end(_GLANCE):
+        if is_over():
+            jobs.stop()
+            return
         if wish.asked:
             view.say("stopping: the batch under way is finished first; once more stops at once")
             jobs.stop()
@@ -125,6 +132,8 @@ def _watch(jobs: Jobs, wish: StopWish, view: View) -> None:
 
 
 def _report(jobs: Jobs, request: RunRequest, console: Console) -> None:
+    if not request.has_report:
+        return
     statuses = tuple(jobs.status())
     folders = {status.job: jobs.state_folder(status.job) for status in statuses}
     if request.is_json:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from windrow.errors import JobError
+from windrow.spark.python_functions import FAILED as FAILED_FUNCTION
+
+# What a function of the user's own failed with, as it comes out of Spark's Python workers.
+_OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
 
 
 def is_sparks(error: Exception) -> bool:
@@ -14,8 +19,14 @@ def is_sparks(error: Exception) -> bool:
     return isinstance(error, Py4JError | PySparkException)
 
 
-def fault_of_query(error: Exception, job: str) -> JobError | None:
-    """What the statements did wrong, which Spark says only when the rows are computed, be it in a sink."""
+def fault_of_query(error: BaseException, job: str) -> JobError | None:
+    """What the statements did wrong, which Spark says only when the rows are computed: a sink may have been the first to notice."""
+    cause: BaseException | None = error
+    while cause is not None:
+        own = _OWN_FUNCTION.search(str(cause))
+        if own is not None:
+            return JobError(FAILED_FUNCTION, f"job {job} stopped: {own[1]}", own[2])
+        cause = cause.__cause__
     if "SCALAR_SUBQUERY_TOO_MANY_ROWS" not in str(error):
         return None
     hint = "make it one row: (SELECT MAX(name) FROM ...), or add LIMIT 1"

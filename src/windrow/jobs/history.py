@@ -15,7 +15,7 @@ from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.lease import Lease
-from windrow.plan.stages import Aggregate, IntervalJoin, Job, LookBack, Read
+from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
 from windrow.spark.interval_join import side_steps
@@ -109,10 +109,10 @@ class JobHistory:
     def open_state(self, batch_id: int | None) -> tuple[int, list[OpenState]]:
         """What each statement held after a batch, and which batch that was."""
         state = self.load(batch_id)
-        keeping = [stage for stage in self.job.stages if isinstance(stage, Aggregate | LookBack | IntervalJoin)]
+        keeping = [stage for stage in self.job.stages if isinstance(stage, Aggregate | LookBack | IntervalJoin | KeepLatest)]
         return state.batch_id, [self._held_by(stage, state) for stage in keeping]
 
-    def _held_by(self, stage: Aggregate | LookBack | IntervalJoin, state: JobState) -> OpenState:
+    def _held_by(self, stage: Aggregate | LookBack | IntervalJoin | KeepLatest, state: JobState) -> OpenState:
         buckets = state.counters.get(buckets_name(stage.name))
         if isinstance(stage, Aggregate) and buckets is not None:
             return self._held_by_executors(stage, buckets, state.batch_id)
@@ -166,7 +166,7 @@ class JobHistory:
         )
 
 
-def _named(stage: Aggregate | LookBack | IntervalJoin, windows: pl.DataFrame) -> pl.DataFrame:
+def _named(stage: Aggregate | LookBack | IntervalJoin | KeepLatest, windows: pl.DataFrame) -> pl.DataFrame:
     """Group keys under the text they were written as."""
     if not isinstance(stage, Aggregate):
         return windows

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from windrow.model.expr import Node
+from windrow.model.expr import Column, Node
+from windrow.model.notes import Notes
 from windrow.model.options import Options
-from windrow.model.place import SourceText
+from windrow.model.place import SourceText, Span
 from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
 
 
 @dataclass(frozen=True)
 class Annotation(Node):
-    """A ``-- @key: value`` comment."""
+    """A ``-- @key: value`` comment. ``span`` covers the comment, ``value_span`` the value."""
 
     key: str
     value: str
+    value_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatementBase(Node):
     annotations: tuple[Annotation, ...] = ()
+    # What the annotations say.
+    notes: Notes = field(default=Notes(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,11 @@ class CreateFunction(StatementBase):
 
 @dataclass(frozen=True)
 class InsertInto(StatementBase):
+    """One more query that feeds a stream. ``columns`` says where its values go; without a list they go by position."""
+
     name: str
     query: Query
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,9 +94,10 @@ class Explain(StatementBase):
 
 @dataclass(frozen=True)
 class Show(StatementBase):
-    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS."""
+    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS; ``like`` a pattern for their names."""
 
     what: str
+    like: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Takes a Script that passed the checks; gives jobs made of stages. The same stage
 network, no clock, no environment, no Spark.
 """
 
-from windrow.plan.planner import plan_script
+from windrow.plan.planner import bare_names, plan_part, plan_script
 from windrow.plan.stages import Plan
 
-__all__ = ["Plan", "plan_script"]
+__all__ = ["Plan", "bare_names", "plan_part", "plan_script"]

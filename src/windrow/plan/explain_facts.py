@@ -14,6 +14,7 @@ from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts
 from windrow.plan.stages import (
     Aggregate,
     Answer,
+    Collect,
     Consult,
     Derive,
     Enrich,
@@ -21,6 +22,7 @@ from windrow.plan.stages import (
     IntervalJoin,
     Item,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -73,6 +75,10 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("late rows", name, (("rows", f"those that came too late for every window of {of}"), ("why", reason)))
         case Merge(name=name, parts=parts, reason=reason):
             return Facts("merge", name, (("parts", ", ".join(parts)), ("why", reason)))
+        case Collect():
+            return Facts("collect", stage.name, tuple(_collect(stage)))
+        case KeepLatest():
+            return Facts("keep latest", stage.name, tuple(_keep_latest(stage)))
         case Write(input=name, connector=connector, reason=reason):
             lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
             return Facts("write", f"{name} to {connector}", tuple(lines))
@@ -210,6 +216,24 @@ def _look_back(stage: LookBack) -> Iterator[tuple[str, str]]:
         ", ".join(show_item(item, None if item.expr is None else _put_back(item.expr, calls, stage.consults)) for item in stage.items),
     )
     yield from _closing(stage, stage.key, stage.order_by)
+    yield "why", stage.reason
+
+
+def _collect(stage: Collect) -> Iterator[tuple[str, str]]:
+    yield "columns", ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in stage.columns)
+    for inlet in stage.inlets:
+        values = ", ".join("NULL" if name is None else name for name in inlet.columns)
+        yield "takes", f"{values} of {inlet.input}"
+    if stage.time.column is not None:
+        yield "event time", f"column {stage.time.column} ({stage.time.format or 'format found by itself'})"
+    yield "why", stage.reason
+
+
+def _keep_latest(stage: KeepLatest) -> Iterator[tuple[str, str]]:
+    yield "key", ", ".join(stage.key) or "none: there is one row"
+    yield "columns", ", ".join(f"{column.name} {column.type}" for column in stage.columns)
+    yield "remembers", "a row for ever" if stage.ttl is None else f"a row until {show_duration(stage.ttl)} pass without one of its key"
+    yield "read by", "joins see it as it stands after the rows of the batch they are in"
     yield "why", stage.reason
 
 

@@ -6,17 +6,21 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from windrow.model.expr import Expr
+from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json
+from windrow.plan.explain_metrics import metric_json
 from windrow.plan.stages import (
     Aggregate,
     Answer,
+    Collect,
     Derive,
     Enrich,
     Explode,
     IntervalJoin,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -31,7 +35,11 @@ from windrow.sql.render import render_sort_key
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    return {"annotations": [{"key": key, "value": value} for key, value in plan.annotations], "jobs": [_job(job) for job in plan.jobs]}
+    return {
+        "annotations": [{"key": key, "value": value} for key, value in plan.annotations],
+        "metrics": [{"statement": name, **metric_json(metric)} for name, metric in plan.metrics],
+        "jobs": [_job(job) for job in plan.jobs],
+    }
 
 
 def _job(job: Job) -> dict[str, Any]:
@@ -47,12 +55,12 @@ def _own(stage: Stage) -> dict[str, Any]:
         case Read():
             return _read(stage)
         case Derive(where=where, items=items):
-            columns = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
-            return {"kind": "derive", "where": _sql(where), "columns": columns, **_closing(stage)}
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+            return {"kind": "derive", "where": _sql(where), "columns": shown, **_closing(stage)}
         case Aggregate():
             return _aggregate(stage)
         case LookBack(where=where, items=items, looks=looks, qualify=qualify):
-            columns = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
             kept = [
                 {
                     "partition_by": [render_expr(key) for key in look.partition_by],
@@ -66,7 +74,7 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "where": _sql(where),
                 "looks": kept,
                 "qualify": _sql(qualify),
-                "columns": columns,
+                "columns": shown,
                 **_closing(stage),
             }
         case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
@@ -75,10 +83,23 @@ def _own(stage: Stage) -> dict[str, Any]:
             return {"kind": "late_rows", "of": of}
         case Merge(parts=parts):
             return {"kind": "merge", "parts": list(parts)}
+        case Collect(inlets=inlets, columns=columns, time=time):
+            return {
+                "kind": "collect",
+                "columns": [_column(column) for column in columns],
+                "inlets": [{"input": inlet.input, "columns": list(inlet.columns)} for inlet in inlets],
+                "event_time": {"column": time.column, "format": time.format},
+            }
+        case KeepLatest(key=key, columns=columns, ttl=ttl):
+            return {"kind": "keep_latest", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
         case Write(input=name, connector=connector):
             return {"kind": "write", "statement": name, "connector": connector, "options": shown_options(stage)}
         case _:
             assert_never(stage)
+
+
+def _column(column: ColumnDef) -> dict[str, Any]:
+    return {"name": column.name, "type": str(column.type), "nullable": column.nullable}
 
 
 def _read(stage: Read) -> dict[str, Any]:
@@ -86,7 +107,7 @@ def _read(stage: Read) -> dict[str, Any]:
     return {
         "kind": "read",
         "connector": stage.connector,
-        "columns": [{"name": c.name, "type": str(c.type), "nullable": c.nullable} for c in stage.columns],
+        "columns": [_column(column) for column in stage.columns],
         "options": shown_options(stage),
         "event_time": {"column": time.column, "format": time.format, "on_missing": time.on_missing, "max_future_us": time.max_future},
         "watermark": {"delay_us": clock.delay, "idle_timeout_us": clock.idle_timeout, "late_rows": clock.late_rows},

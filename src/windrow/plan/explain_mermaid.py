@@ -9,11 +9,13 @@ from windrow.plan.explain_joins import join_label
 from windrow.plan.stages import (
     Aggregate,
     Answer,
+    Collect,
     Derive,
     Enrich,
     Explode,
     IntervalJoin,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
@@ -65,8 +67,10 @@ def _label(stage: Stage) -> list[str]:
             return join_label(stage)
         case LateRows(name=name):
             return [name]
-        case Merge(name=name):
+        case Merge(name=name) | Collect(name=name):
             return [name, "all rows of its inputs"]
+        case KeepLatest(name=name, key=key):
+            return [name, f"the latest row per {', '.join(key)}" if key else "the latest row"]
         case Write(input=name, connector=connector):
             return [name, f"to {connector}"]
         case _:

@@ -123,7 +123,7 @@ class _Chain:
             keeps_left=join.kind in (JoinKind.LEFT, JoinKind.FULL),
             keeps_right=join.kind in (JoinKind.RIGHT, JoinKind.FULL),
             lag=lag,
-            is_strict=self._is_strict,
+            is_strict=is_strict(self.options),
             reason=f"a row is kept until the watermark has passed every time it could be paired with: {reach}",
         )
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, count
 
-from windrow.catalog import Catalog, Relation
+from windrow.catalog import Catalog, Relation, keys
+from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
+from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.typing import binding_of, query_relation
 from windrow.connectors.registry import CONNECTORS
+from windrow.model.notes import Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.model.statement import (
+    CreateFunction,
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateTableAs,
+    InsertInto,
+    Script,
+    SelectStatement,
+    Statement,
+)
+from windrow.model.types import ColumnDef
 from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
@@ -19,26 +34,84 @@ from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
 from windrow.plan.scoped import open_variants
 from windrow.plan.selects import plan_select
-from windrow.plan.sources import is_strict, plan_source, plan_table, table_wait
-from windrow.plan.stages import Aggregate, Derive, Explode, Job, LateRows, LoadTable, LookBack, Merge, Plan, Read, Stage, Write
+from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
+from windrow.plan.stages import (
+    Aggregate,
+    Collect,
+    Derive,
+    Explode,
+    Inlet,
+    Job,
+    KeepLatest,
+    LateRows,
+    LoadTable,
+    LookBack,
+    Merge,
+    Plan,
+    PythonFunction,
+    Read,
+    Stage,
+    TimeRule,
+    Write,
+)
 from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries
 
 CONSOLE_NAME = "out"
+_Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
 
 
-def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console") -> Plan:
-    """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes.
+def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", folder: str = ".") -> Plan:
+    """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes, ``folder`` where the file's Python functions are.
 
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
+    annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
+    return Plan(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), annotations, tuple(_metrics(script)))
+
+
+def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
+    bare = iter(bare_names(script))
+    for statement in lifetimes(script).current:
+        name = next(bare) if isinstance(statement, SelectStatement) else getattr(statement, "name", "")
+        yield from ((name, metric) for metric in statement.notes.metrics)
+
+
+def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) -> tuple[Job, ...]:
+    functions = tuple(
+        PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
+        for each in script.statements
+        if isinstance(each, CreateFunction)
+    )
+    return tuple(replace(job, functions=functions) for job in _jobs(stages))
+
+
+def plan_part(script: Script, catalog: Catalog, name: str, folder: str = ".") -> Plan:
+    """The plan of one statement by its name, with everything it reads and nothing else."""
+    stages = _stages(script, catalog, "console")
+    wanted: dict[str, Stage] = {}
+    open_names = [stage.name for stage in stages.values() if stage.name.lower() == name.lower()]
+    while open_names:
+        stage = stages.get(open_names.pop())
+        if stage is not None and stage.name not in wanted:
+            wanted[stage.name] = stage
+            open_names.extend(stage.inputs)
+    writes = {key: stage for key, stage in stages.items() if isinstance(stage, Write) and stage.input.lower() == name.lower()}
+    return Plan(_jobs_with_functions(script, {key: stage for key, stage in stages.items() if key in wanted or key in writes}, folder))
+
+
+def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage]:
+    script = replace(script, statements=lifetimes(script).current)
     names = _Names(script, catalog)
     stages: dict[str, Stage] = {}
+    inserts: dict[str, list[InsertInto]] = {}
+    for insert in inserts_of(script.statements):
+        inserts.setdefault(insert.name.lower(), []).append(insert)
     for statement in script.statements:
-        for stage in _plan_statement(statement, names, bare_sink):
+        fed_by = inserts.get(statement.name.lower(), []) if isinstance(statement, _Named) else []
+        planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
+        for stage in planned:
             stages[stage.name] = stage
-    stages = settle_looks(stages)
-    annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
-    return Plan(tuple(_jobs(stages)), annotations)
+    return settle_looks(stages)
 
 
 class _Names:
@@ -50,9 +123,9 @@ class _Names:
         self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
         self._table_queries: dict[str, TableQuery] = {}
-        self._bare = 0
+        self._bare = iter(bare_names(script))
         for statement in script.statements:
-            if isinstance(statement, CreateStream | CreateStreamAs | CreateTable):
+            if isinstance(statement, _Named):
                 self._spelling[statement.name.lower()] = statement.name
 
     def of(self, name: str) -> str:
@@ -89,8 +162,14 @@ class _Names:
         return WithCommonTables(self._catalog, tuple(self._common[stage] for stage in scope.values()))
 
     def bare(self) -> str:
-        self._bare += 1
-        return CONSOLE_NAME if self._bare == 1 else f"{CONSOLE_NAME}_{self._bare}"
+        return next(self._bare)
+
+
+def bare_names(script: Script) -> list[str]:
+    """What the outputs of the bare SELECTs of a script are called, in order: out, out_2, ..., without the names that streams have."""
+    taken = {s.name.lower() for s in script.statements if isinstance(s, _Named)}
+    free = (name for name in chain([CONSOLE_NAME], (f"{CONSOLE_NAME}_{n}" for n in count(2))) if name not in taken)
+    return [name for _, name in zip((s for s in script.statements if isinstance(s, SelectStatement)), free, strict=False)]
 
 
 def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iterable[Stage]:
@@ -103,13 +182,66 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
             yield from _plan_query(name, query, options, names, {})
             if options.get("connector"):
                 yield _write(name, options)
+        case CreateTableAs():
+            yield from _plan_target(statement, [], names)
         case SelectStatement(query=query):
             name = names.bare()
             options = query.options if isinstance(query, Select) else Options()
             yield from _plan_query(name, query, options, names, {})
             yield _write(name, options, bare_sink)
-        case InsertInto() | _:
+        case _:
             return
+
+
+def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names) -> Iterable[Stage]:
+    """A stream or table that several statements may write into."""
+    assert isinstance(statement, CreateStream | CreateStreamAs | CreateTableAs)
+    name, options = statement.name, statement.options
+    columns = names.typed({}).relation(name).columns  # type: ignore[union-attr]  # it is defined by this very statement
+    if not isinstance(statement, CreateTableAs):
+        yield from _plan_writers(name, statement, inserts, columns, names)
+    else:
+        rows = f"{name}/rows"
+        yield from _plan_writers(rows, statement, inserts, columns, names)
+        key = keys.table_key(statement.query, names.typed({}))
+        assert key is not None, "a table without a key passed the checks"
+        ttl = duration_option(options, "state.ttl", None)
+        yield KeepLatest(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
+    if options.get("connector"):
+        yield _write(name, options)
+
+
+def _plan_writers(
+    name: str,
+    statement: CreateStream | CreateStreamAs | CreateTableAs,
+    inserts: list[InsertInto],
+    columns: tuple[ColumnDef, ...],
+    names: _Names,
+) -> Iterable[Stage]:
+    """Each writer is planned by itself, and their rows come together in the columns of what they write into."""
+    options = statement.options
+    if not inserts and not isinstance(statement, CreateStream):
+        yield from _plan_query(name, statement.query, options, names, {})
+        return
+    inlets: list[Inlet] = []
+    if not isinstance(statement, CreateStream):
+        yield from _plan_query(f"{name}/query", statement.query, options, names, {})
+        inlets.append(Inlet(f"{name}/query", tuple(column.name for column in columns)))
+    for number, insert in enumerate(inserts, 1):
+        inner = f"{name}/insert{number}"
+        insert = replace(insert, query=with_distinct_names(insert.query, names.typed({})))
+        yield from _plan_query(inner, insert.query, options, names, {})
+        inlets.append(_inlet(inner, insert, columns, names))
+    reason = f"{len(inlets)} statements write into it" if len(inlets) > 1 else "INSERT INTO writes into it"
+    time = TimeRule(options.get("event.time.field"), options.get("event.time.format"))
+    yield Collect(name, tuple(inlets), columns, time, is_strict(options), reason)
+
+
+def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names: _Names) -> Inlet:
+    values = [value.name for value in value_columns(insert.query, names.typed({})) or ()]
+    listed = [column.name.lower() for column in insert.columns] or [column.name.lower() for column in columns]
+    taken: dict[str, str] = dict(zip(listed, values, strict=True))
+    return Inlet(stage, tuple(taken.get(column.name.lower()) for column in columns))
 
 
 def _write(name: str, options: Options, default: str = "console") -> Write:

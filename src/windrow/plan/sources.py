@@ -17,11 +17,6 @@ def table_wait(options: Options) -> int:
     return duration_option(options, "table.wait.timeout", DEFAULT_WAIT) or 0
 
 
-def is_strict(options: Options) -> bool:
-    """Whether a division by zero or an impossible cast stops the job."""
-    return (options.get("error.policy") or "null").lower() == "fail"
-
-
 def plan_source(statement: CreateStream) -> Read:
     options = statement.options
     connector = (options.get("connector") or "").lower()
@@ -67,6 +62,11 @@ def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...
         if value is not None:
             values[spec.key] = value
     return tuple(sorted(values.items()))
+
+
+def is_strict(options: Options) -> bool:
+    """Whether a division by zero or an impossible cast stops the job."""
+    return _choice(options, "error.policy", "null") == "fail"
 
 
 def _choice(options: Options, key: str, default: str) -> str:

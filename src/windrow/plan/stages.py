@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
-from windrow.model.types import ColumnDef
+from windrow.model.notes import Metric
+from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.speech import Speech
 
@@ -342,6 +343,46 @@ class Merge:
 
 
 @dataclass(frozen=True)
+class Inlet:
+    """One query that feeds a stream: for each column of the stream, the query's column that goes there (None: NULL)."""
+
+    input: str
+    columns: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Collect:
+    """The rows of every statement that writes into one stream, in that stream's columns and types."""
+
+    name: str
+    inlets: tuple[Inlet, ...]
+    columns: tuple[ColumnDef, ...]
+    time: TimeRule = TimeRule()
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(inlet.input for inlet in self.inlets)
+
+
+@dataclass(frozen=True)
+class KeepLatest:
+    """A table that a query makes: the latest row per key. Its changes flow on, and joins look it up as it stands after them."""
+
+    name: str
+    input: str
+    key: tuple[str, ...]
+    columns: tuple[ColumnDef, ...]
+    ttl: int | None = None
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
 class Write:
     """Rows leave for a sink, idempotent by batch id."""
 
@@ -359,7 +400,33 @@ class Write:
         return (self.input,)
 
 
-Stage = Read | LoadTable | Derive | Explode | Answer | Aggregate | LookBack | Enrich | IntervalJoin | LateRows | Merge | Write
+Stage = (
+    Read
+    | LoadTable
+    | Derive
+    | Explode
+    | Answer
+    | Aggregate
+    | LookBack
+    | Enrich
+    | IntervalJoin
+    | LateRows
+    | Merge
+    | Collect
+    | KeepLatest
+    | Write
+)
+
+
+@dataclass(frozen=True)
+class PythonFunction:
+    """A function of the user's own: ``target`` is ``module:function``, looked for in ``folder`` first."""
+
+    name: str
+    parameters: tuple[DataType, ...]
+    returns: DataType
+    target: str
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -371,6 +438,8 @@ class Job:
     reason: str = ""
     # True where time must go on even when no row arrives: idle timeouts, interval triggers.
     needs_ticks: bool = False
+    # Every function that the file creates: a job may call any of them.
+    functions: tuple[PythonFunction, ...] = ()
 
     @property
     def reads(self) -> tuple[Read, ...]:
@@ -395,6 +464,8 @@ class Job:
 class Plan:
     jobs: tuple[Job, ...]
     annotations: tuple[tuple[str, str], ...] = field(default=())
+    # By the name of the statement whose rows they are about.
+    metrics: tuple[tuple[str, Metric], ...] = field(default=())
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.jobs)

@@ -64,7 +64,8 @@ class Finisher:
             columns[name] = table[name]
         keys = [name for name, _ in self._stage.keys]
         columns["_key"] = table[keys[0]] if len(keys) == 1 else pa.nulls(table.num_rows, pa.string())
-        columns["_event_time"] = table[END]
+        # A group without a window has no end: its event time is, as for any row that names none, its arrival.
+        columns["_event_time"] = pc.fill_null(table[END], pa.scalar(arrival, pa.int64()).cast(UTC_MICROS))
         columns["_timestamp"] = pa.chunked_array([pa.array([arrival] * table.num_rows, pa.int64()).cast(UTC_MICROS)])
         columns[SEQ] = table[SEQ]
         return pa.table(list(columns.values()), names=list(columns))
@@ -76,10 +77,11 @@ class Finisher:
     def _select(self, table: pa.Table, arrival: int) -> pa.Table:
         stage = self._stage
         frame = self._with_values(table)
+        arrived = f"timestamp_micros({of_batch(f'{arrival}L', SEQ)})"
         frame = frame.selectExpr(
             "*",
-            f"{quote(END)} AS `_event_time`",
-            f"timestamp_micros({of_batch(f'{arrival}L', SEQ)}) AS `_timestamp`",
+            f"coalesce({quote(END)}, {arrived}) AS `_event_time`",
+            f"{arrived} AS `_timestamp`",
             f"{self._key_sql()} AS `_key`",
         )
         if stage.keeps_headers or stage.headers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from windrow.spark.expressions import quote, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE, spark_type
-from windrow.spark.tables import ReferenceTables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,11 +42,12 @@ class Enriched:
     skipped: int = 0
 
 
-def enrich(spark: SparkSession, stage: Enrich, source: Flow, tables: ReferenceTables) -> Enriched:
+def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[str], DataFrame]) -> Enriched:
+    """``table`` gives a table by its name, as it stands."""
     frame = qualified(source.as_frame(spark), stage.stream)
     with strictness(frame.sparkSession, stage.is_strict):
         for index, lookup in enumerate(stage.lookups):
-            frame = _look_up(frame, index, lookup, tables.frame(lookup.table.input))
+            frame = _look_up(frame, index, lookup, table(lookup.table.input))
         total, skipped = _judge(stage, frame)
         for index, lookup in enumerate(stage.lookups):
             if lookup.on_missing in ("skip", "fail"):

@@ -16,16 +16,19 @@ from windrow.observe.ledger import Ledger
 from windrow.plan.stages import (
     Aggregate,
     Answer,
+    Collect,
     Derive,
     Enrich,
     Explode,
     IntervalJoin,
     Job,
+    KeepLatest,
     LateRows,
     LoadTable,
     LookBack,
     Merge,
     Read,
+    Stage,
     Write,
 )
 from windrow.spark.accounting import Accountant, book_filter
@@ -42,11 +45,15 @@ from windrow.spark.home import Home
 from windrow.spark.homes import HomeRules, Homes
 from windrow.spark.interval_join import Joiner
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
+from windrow.spark.keeping import changes_in_order, table_frame
+from windrow.spark.lineage import held_back, roots_of
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.ordering import needs_order
+from windrow.spark.python_functions import register_functions
 from windrow.spark.reading import place_in_time
 from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
+from windrow.spark.together import collect, merge
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
@@ -98,13 +105,14 @@ class BatchProgram:
         self.homes = Homes(spark, rules or HomeRules())
         self.steps = steps_of(job)
         self._spark = spark
+        register_functions(spark, job.functions)
         self._partitions = partitions
         self._accountant = Accountant(spark, job)
         self.tables = tables or ReferenceTables(spark, job)
         self._finishers = {s.name: Finisher(spark, s, self.tables) for s in job.stages if isinstance(s, Aggregate)}
         self._needs_order = needs_order(job)
-        self._roots = _roots(job)
-        self._held_back = _held_back(job)
+        self._roots = roots_of(job)
+        self._held_back = held_back(job)
         self._direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
 
     def _sole_aggregate(self, read: Read) -> Aggregate | None:
@@ -125,36 +133,7 @@ class BatchProgram:
         self._before = dict(run.clocks)
         self.tables.settle(result)
         for stage in self.job.stages:
-            match stage:
-                case Read():
-                    self._read(stage, run)
-                case Derive():
-                    self._derive(stage, run)
-                case Explode():
-                    self._explode(stage, run)
-                case Answer():
-                    if stage.input in run.flows:
-                        run.flows[stage.name] = answer(self._spark, stage, run.flows[stage.input], self.tables)
-                case Aggregate():
-                    self._aggregate(stage, run)
-                case LookBack():
-                    self._look_back(stage, run)
-                case LoadTable():
-                    pass
-                case Enrich():
-                    self._enrich(stage, run)
-                case IntervalJoin():
-                    self._join(stage, run)
-                case LateRows(name=name, of=of):
-                    if of in run.late:
-                        run.flows[name] = run.late[of]
-                case Merge():
-                    self._merge(stage, run)
-                case Write(input=name):
-                    if name in run.flows:
-                        result.outputs[name] = run.flows[name]
-                case _:
-                    assert_never(stage)
+            self._take(stage, run)
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
@@ -166,6 +145,44 @@ class BatchProgram:
         self._after = run.tables
         self._cached = run.cached
         return result
+
+    def _take(self, stage: Stage, run: _Run) -> None:
+        match stage:
+            case Read():
+                self._read(stage, run)
+            case Derive():
+                self._derive(stage, run)
+            case Explode():
+                self._explode(stage, run)
+            case Answer():
+                if stage.input in run.flows:
+                    run.flows[stage.name] = answer(self._spark, stage, run.flows[stage.input], self.tables)
+            case Aggregate():
+                self._aggregate(stage, run)
+            case LookBack():
+                self._look_back(stage, run)
+            case LoadTable():
+                pass
+            case Enrich():
+                self._enrich(stage, run)
+            case IntervalJoin():
+                self._join(stage, run)
+            case LateRows(name=name, of=of):
+                if of in run.late:
+                    run.flows[name] = run.late[of]
+            case Merge():
+                if (merged := merge(self._spark, stage, run.flows)) is not None:
+                    run.flows[stage.name] = merged
+            case Collect():
+                if (collected := collect(self._spark, stage, run.flows)) is not None:
+                    run.flows[stage.name] = collected
+            case KeepLatest():
+                self._keep_latest(stage, run)
+            case Write(input=name):
+                if name in run.flows:
+                    run.result.outputs[name] = run.flows[name]
+            case _:
+                assert_never(stage)
 
     def commit(self, result: BatchResult) -> None:
         """The batch is durable: its state is the state."""
@@ -290,10 +307,29 @@ class BatchProgram:
         source = run.flows.get(stage.stream.input)
         if source is None:
             return
-        found = enrich(self._spark, stage, source, self.tables)
+        found = enrich(self._spark, stage, source, lambda name: self._table(name, run))
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
+
+    def _table(self, name: str, run: _Run) -> DataFrame:
+        stage = self.job.stage(name)
+        if not isinstance(stage, KeepLatest):
+            return self.tables.frame(name)
+        held = run.tables.get(name, self.state.tables.get(name, {}))
+        return table_frame(self._spark, stage, held, self.state.schemas.get(name))
+
+    def _keep_latest(self, stage: KeepLatest, run: _Run) -> None:
+        source = run.flows.get(stage.input)
+        rows = None if source is None else changes_in_order(source, self._spark)
+        if source is not None:
+            run.flows[stage.name] = Flow(source.columns, table=rows)
+        if rows is None and stage.ttl is None:
+            return
+        tick = Tick(None, None, run.batch.now)
+        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
+        run.tables[stage.name] = outcome.state
+        run.steps[stage.name] = StepInput(tick, rows)
 
     def _join(self, stage: IntervalJoin, run: _Run) -> None:
         before, after = (self._least_watermark(stage.name, clocks) for clocks in (self._before, run.clocks))
@@ -311,17 +347,6 @@ class BatchProgram:
             assert found.flow.table is not None
             account.emitted += found.flow.table.num_rows
             run.flows[stage.name] = found.flow
-
-    def _merge(self, stage: Merge, run: _Run) -> None:
-        there = [run.flows[name] for name in stage.parts if name in run.flows]
-        if not there:
-            return
-        merged = there[0].as_frame(self._spark)
-        for flow in there[1:]:
-            # By position for what the user sees, by name for what travels along.
-            renamed = flow.as_frame(self._spark).withColumnsRenamed(dict(zip(flow.columns, there[0].columns, strict=True)))
-            merged = merged.unionByName(renamed, allowMissingColumns=True)
-        run.flows[stage.name] = Flow(there[0].columns, merged)
 
     def _aggregate(self, stage: Aggregate, run: _Run) -> None:
         source = run.flows.get(stage.input)
@@ -486,25 +511,6 @@ def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
 def _counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
     sums = fed.group_by("_judged").aggregate([(ROWS_COUNT, "sum")]).to_pylist()
     return {Fate(row["_judged"]): row[f"{ROWS_COUNT}_sum"] for row in sums}
-
-
-def _roots(job: Job) -> dict[str, tuple[str, ...]]:
-    """The sources each stage's rows come from."""
-    roots: dict[str, tuple[str, ...]] = {}
-    for stage in job.stages:
-        own = (stage.name,) if isinstance(stage, Read) else tuple(r for name in stage.inputs for r in roots.get(name, ()))
-        roots[stage.name] = tuple(dict.fromkeys(own))
-    return roots
-
-
-def _held_back(job: Job) -> dict[str, int]:
-    """How far behind the watermark of its sources the rows that reach each stage may come: outer joins let rows out late."""
-    behind: dict[str, int] = {}
-    gives: dict[str, int] = {}
-    for stage in job.stages:
-        behind[stage.name] = max((gives.get(name, 0) for name in stage.inputs), default=0)
-        gives[stage.name] = behind[stage.name] + (stage.held_back if isinstance(stage, IntervalJoin) else 0)
-    return behind
 
 
 def _behind(watermark: int | None, lag: int) -> int | None:

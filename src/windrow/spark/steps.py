@@ -7,13 +7,14 @@ from typing import assert_never
 import polars as pl
 
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Feed, IntervalJoin, Job, LookBack
+from windrow.plan.stages import Aggregate, Feed, IntervalJoin, Job, KeepLatest, LookBack
 from windrow.spark.feeds import fixed_of, form_of, part_names
 from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
 from windrow.windowing.counted import CountStep
 from windrow.windowing.kept import KeepStep
+from windrow.windowing.latest import LatestStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import SessionStep
 from windrow.windowing.slices import SliceStep
@@ -34,14 +35,16 @@ def steps_of(job: Job) -> dict[str, WindowStep]:
     """The pure step of every stage that keeps something."""
     steps: dict[str, WindowStep] = {}
     for stage in job.stages:
-        if isinstance(stage, Aggregate) or (isinstance(stage, LookBack) and stage.keeps_rows):
+        if isinstance(stage, Aggregate | KeepLatest) or (isinstance(stage, LookBack) and stage.keeps_rows):
             steps[stage.name] = build_step(stage)
         elif isinstance(stage, IntervalJoin):
             steps.update(side_steps(stage))
     return steps
 
 
-def build_step(stage: Aggregate | LookBack) -> WindowStep:
+def build_step(stage: Aggregate | LookBack | KeepLatest) -> WindowStep:
+    if isinstance(stage, KeepLatest):
+        return LatestStep(stage.key, stage.ttl)
     if isinstance(stage, LookBack):
         return _keep_step(stage)
     layout = layout_of(stage)

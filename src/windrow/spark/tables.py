@@ -16,6 +16,7 @@ from windrow.connectors.runtime import SEQ, SourceStream
 from windrow.errors import JobError, WindrowError
 from windrow.model.fate import Fate
 from windrow.model.system import ROW_COLUMNS
+from windrow.model.types import ColumnDef
 from windrow.observe.ledger import Account
 from windrow.plan.stages import Aggregate, Answer, Enrich, Job, LoadTable, LookBack, Read
 from windrow.spark.dead_letters import DeadLetter
@@ -114,7 +115,7 @@ class ReferenceTables:
         if name not in self._frames:
             rows = self._rows.get(name)
             if rows is None or not rows.num_rows:
-                self._frames[name] = self._empty(self._tables[name].read)
+                self._frames[name] = empty_table(self._spark, self._tables[name].read.columns)
             else:
                 self._frames[name] = self._spark.createDataFrame(rows).coalesce(1)
         return self._frames[name]
@@ -127,10 +128,11 @@ class ReferenceTables:
             self._views[name] = view
         return self._views[name]
 
-    def _empty(self, read: Read) -> DataFrame:
-        columns = [f"CAST(NULL AS {spark_type(column)}) AS {quote(column.name)}" for column in read.columns]
-        system = [f"CAST(NULL AS {column.type}) AS {quote(column.name)}" for column in ROW_COLUMNS]
-        return self._spark.range(0).selectExpr(*columns, *system)
+
+def empty_table(spark: SparkSession, columns: tuple[ColumnDef, ...]) -> DataFrame:
+    own = [f"CAST(NULL AS {spark_type(column)}) AS {quote(column.name)}" for column in columns]
+    system = [f"CAST(NULL AS {column.type}) AS {quote(column.name)}" for column in ROW_COLUMNS]
+    return spark.range(0).selectExpr(*own, *system)
 
 
 def _drop_views(spark: SparkSession, views: dict[str, str]) -> None:

@@ -15,12 +15,14 @@ from windrow.sql.codes import SYNTAX_CODES
 from windrow.sql.environment import substitute
 from windrow.sql.format import format_script, format_statement
 from windrow.sql.render import render_expr
-from windrow.sql.script import parse, parse_duration, parse_type
+from windrow.sql.script import ends_statement, notes_of, parse, parse_duration, parse_type
 
 __all__ = [
     "SYNTAX_CODES",
+    "ends_statement",
     "format_script",
     "format_statement",
+    "notes_of",
     "parse",
     "parse_duration",
     "parse_type",

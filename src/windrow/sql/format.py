@@ -64,14 +64,15 @@ def _statement(statement: Statement) -> str:
         case CreateFunction(name=name, parameters=parameters, returns=returns, target=target):
             inner = ", ".join(_column(parameter) for parameter in parameters)
             return f"CREATE FUNCTION {quote_name(name)}({inner}) RETURNS {render_type(returns)} LANGUAGE PYTHON AS {quote_string(target)}"
-        case InsertInto(name=name, query=query):
-            return "\n".join([f"INSERT INTO {quote_name(name)}", *query_lines(query)])
+        case InsertInto(name=name, query=query, columns=into):
+            listed = f" ({', '.join(quote_name(column.name) for column in into)})" if into else ""
+            return "\n".join([f"INSERT INTO {quote_name(name)}{listed}", *query_lines(query)])
         case SelectStatement(query=query):
             return "\n".join(query_lines(query))
         case Explain(statement=inner_statement):
             return f"EXPLAIN {_statement(inner_statement)}"
-        case Show(what=what):
-            return f"SHOW {what}"
+        case Show(what=what, like=like):
+            return f"SHOW {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
         case Describe(name=name):
             return f"DESCRIBE {quote_name(name)}"
         case Drop(what=what, name=name, if_exists=if_exists):

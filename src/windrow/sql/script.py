@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from windrow.errors import Diagnostic, SqlError
-from windrow.model.expr import Node
+from windrow.model.expr import Expr, Node
 from windrow.model.place import SourceText, Span
 from windrow.model.statement import Annotation, Script, Statement
 from windrow.model.types import DataType
@@ -18,6 +18,7 @@ from windrow.sql.dialect import Kind, Token, comments, tokenize
 from windrow.sql.environment import substitute
 from windrow.sql.expressions import read_expr, read_sort_key
 from windrow.sql.lengths import read_duration
+from windrow.sql.notes import ReadNotes, read_notes
 from windrow.sql.queries import read_query
 from windrow.sql.statements import read_statement
 
@@ -41,7 +42,8 @@ def parse(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) 
         if tokens:
             try:
                 statement = _read(tokens, end)
-                statements.append(replace(statement, annotations=_annotations(source.text, done, tokens[0].start)))
+                statement = replace(statement, annotations=_annotations(source.text, done, tokens[0].start))
+                statements.append(replace(statement, notes=notes_of(statement).notes))
             except _FaultsError as found:
                 faults.extend(found.diagnostics)
         done = end
@@ -65,6 +67,36 @@ def parse_duration(text: str) -> int | None:
     except SyntaxFaultError:
         return None
     return micros if cursor.at_end() and micros >= 0 else None
+
+
+def ends_statement(text: str) -> bool:
+    """Whether a text is whole: its last token is a semicolon that belongs to no string or comment.
+
+    >>> ends_statement("SELECT 1;  -- so"), ends_statement("SELECT ';"), ends_statement("SELECT 1")
+    (True, False, False)
+    """
+    tokens = tokenize(text)
+    return bool(tokens) and tokens[-1].key == ";"
+
+
+def notes_of(statement: Statement) -> ReadNotes:
+    """What the annotations of a statement say, with everything that is wrong with them."""
+    return read_notes(statement.annotations, _read_condition)
+
+
+def _read_condition(text: str, at: int) -> Expr | Diagnostic:
+    """An expression that stands at a place of a larger text, where its nodes have their spans."""
+    placed = " " * at + text
+    cursor = Cursor(tokenize(placed), len(placed), _RULES)
+    try:
+        found = read_expr(cursor)
+        if not cursor.at_end():
+            raise cursor.unexpected()
+    except SyntaxFaultError as fault:
+        return fault.diagnostic
+    except RecursionError:
+        return Diagnostic(codes.TOO_DEEP, "nested too deeply", Span(at, at + len(text)), NESTING_HINT)
+    return found
 
 
 def parse_type(text: str) -> DataType | None:
@@ -140,5 +172,6 @@ def _annotations(text: str, start: int, end: int) -> tuple[Annotation, ...]:
     for span in comments(text, start, end):
         match = _ANNOTATION.fullmatch(text[span.start : span.end])
         if match:
-            found.append(Annotation(match[1], match[2], span=span))
+            value = Span(span.start + match.start(2), span.start + match.end(2))
+            found.append(Annotation(match[1], match[2], value, span=span))
     return tuple(found)

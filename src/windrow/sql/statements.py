@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from windrow.model.expr import Column
 from windrow.model.options import Options
 from windrow.model.query import Select
 from windrow.model.statement import (
@@ -156,11 +157,18 @@ def _read_create_function(cursor: Cursor) -> CreateFunction:
 def _read_insert(cursor: Cursor) -> InsertInto:
     cursor.expect("INTO")
     name = cursor.name("the name of a stream or table")
+    is_listed = cursor.at("(") and cursor.peek(1).key not in ("SELECT", "WITH", "(")
+    columns = cursor.in_parentheses(lambda inner: inner.between_commas(_read_target_column)) if is_listed else ()
     query, options = read_query_with_options(cursor)
     if options:
         message = "INSERT INTO takes no WITH (...): the options are those of its target"
         raise cursor.fault(codes.MISPLACED, message, options.span, f"put them into CREATE STREAM {name}")
-    return InsertInto(name, query)
+    return InsertInto(name, query, columns)
+
+
+def _read_target_column(cursor: Cursor) -> Column:
+    start = cursor.peek()
+    return Column(cursor.name("the name of a column"), span=start.span)
 
 
 def _read_explain(cursor: Cursor) -> Explain:
@@ -168,6 +176,9 @@ def _read_explain(cursor: Cursor) -> Explain:
     if cursor.at("EXPLAIN"):
         raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
     inner = _read_any(cursor)
+    if isinstance(inner, Show | Describe | Drop | CreateFunction):
+        hint = "write EXPLAIN SELECT ..., or EXPLAIN before a CREATE or INSERT"
+        raise cursor.fault(codes.MISPLACED, f"there is no plan for {start.key} to explain", start.span, hint)
     return Explain(replace(inner, span=cursor.since(start)))
 
 
@@ -175,7 +186,12 @@ def _read_show(cursor: Cursor) -> Show:
     choices = ("STREAMS", "TABLES", "FUNCTIONS", "JOBS")
     if not cursor.at_any(choices):
         raise _unknown(cursor, "SHOW", choices)
-    return Show(cursor.advance().key)
+    what = cursor.advance().key
+    if not cursor.take("LIKE"):
+        return Show(what)
+    if cursor.peek().kind is not Kind.STRING:
+        raise cursor.expected("a pattern such as 'to%'")
+    return Show(what, cursor.advance().text)
 
 
 def _read_describe(cursor: Cursor) -> Describe:
@@ -204,5 +220,6 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "EXPLAIN": _read_explain,
     "SHOW": _read_show,
     "DESCRIBE": _read_describe,
+    "DESC": _read_describe,
     "DROP": _read_drop,
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from windrow.catalog.inserting import inserts_of
+from windrow.check.blocks import query_of
 from windrow.connectors.memory.runtime import RESERVED
 from windrow.model.expr import walk
 from windrow.model.options import Option, Options
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Script
 from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN, Array, ColumnDef, DataType, Struct
 from windrow.model.window import DeadLetterLate
 from windrow.testing.case import MARKERS
@@ -26,6 +28,13 @@ def created_names(script: Script) -> set[str]:
     return names
 
 
+def memory_sources(script: Script) -> list[str]:
+    """Streams that take their rows from the case: those that the SQL itself fills do not."""
+    filled = {insert.name.lower() for insert in inserts_of(script.statements)}
+    streams = (s for s in script.statements if isinstance(s, CreateStream) and s.name.lower() not in filled)
+    return [stream.name for stream in streams if (stream.options.get("connector") or "").lower() == "memory"]
+
+
 def read_names(script: Script) -> list[str]:
     """Names that the SQL reads, in the order they stand, each once, as written."""
     found: dict[str, str] = {}
@@ -36,7 +45,8 @@ def read_names(script: Script) -> list[str]:
 
 
 def _queries(script: Script) -> Iterable[Query]:
-    return [s.query for s in script.statements if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement)]
+    queries = (query_of(statement) for statement in script.statements)
+    return [query for query in queries if query is not None]
 
 
 def _selects(query: Query) -> Iterable[Select]:

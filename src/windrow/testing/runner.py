@@ -13,13 +13,14 @@ from windrow.catalog import Relation
 from windrow.compiling import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError, WindrowError
 from windrow.jobs.failures import as_job_error, is_sparks
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, Script, SelectStatement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
+from windrow.plan import bare_names
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
 from windrow.testing.engine import DirectEngine, Engine, Outcome
-from windrow.testing.inference import created_names, infer_columns, memory_stream, memory_table, read_names, table_names
+from windrow.testing.inference import created_names, infer_columns, memory_sources, memory_stream, memory_table, read_names, table_names
 from windrow.testing.streaming import StreamingEngine
 
 if TYPE_CHECKING:
@@ -80,10 +81,12 @@ class CaseRunner:
         script = parse(case.sql, case.name, {})
         streams = _rows_by_stream(case, script)
         extra, added = _inferred(case, script, streams)
-        compiled = compile_script(script, extra, added, bare_sink="memory")
+        compiled = compile_script(script, extra, added, bare_sink="memory", folder=Path(case.file).parent)
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
+        for answer in compiled.answers[-1:]:
+            outcome.outputs.setdefault("out", [dict(row) for row in answer.to_dicts()])
         for name, expected in _expectations(case, script).items():
             rows = outcome.dead_letters if name == "dead_letters" and name not in outcome.outputs else outcome.rows_of(name)
             problem = difference(expected, [plain(row) for row in rows], case.compare, case.tolerance)
@@ -151,7 +154,7 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
         ordered = sorted(case.streams.items(), key=lambda entry: entry[0].lower() not in tables)
         return [(name, row) for name, rows in ordered for row in rows]
     created = created_names(script)
-    memory = [s.name for s in script.statements if isinstance(s, CreateStream) and (s.options.get("connector") or "").lower() == "memory"]
+    memory = memory_sources(script)
     inferred = [name for name in read_names(script) if name.lower() not in created]
     default = (memory + inferred or ["input"])[0]
     return [(str(row.get("_stream", default)), row) for row in case.rows or ()]
@@ -194,9 +197,8 @@ def _partitions(case: Case, streams: Sequence[tuple[str, Mapping[str, Any]]]) ->
 def _expectations(case: Case, script: Script) -> dict[str, list[Mapping[str, Any]]]:
     if isinstance(case.expected, dict):
         return case.expected
-    named = [s.name for s in script.statements if isinstance(s, CreateStreamAs)]
-    bare = [s for s in script.statements if isinstance(s, SelectStatement)]
-    last = next(s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | SelectStatement))
-    if isinstance(last, CreateStreamAs):
-        return {named[-1]: case.expected}
-    return {"out" if len(bare) == 1 else f"out_{len(bare)}": case.expected}
+    running = (s for s in reversed(script.statements) if isinstance(s, CreateStreamAs | CreateTableAs | InsertInto | SelectStatement))
+    last = next(running, None)
+    if isinstance(last, CreateStreamAs | CreateTableAs | InsertInto):
+        return {last.name: case.expected}
+    return {"out" if last is None else bare_names(script)[-1]: case.expected}

@@ -51,7 +51,7 @@ def _shown(case: dict[str, Any]) -> list[str]:
         script = parse(case["sql"])
     except SqlError as error:
         return [str(error)]
-    catalog = build_catalog(script, _inferred(case, script))
+    catalog = build_catalog(script, _inferred(case, script), CASES)
     return [found.render(script.source) for found in check(script, catalog) if found.code != "WR290"]
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,8 @@ FILES = sorted(FOLDER.glob("*.txt"))
 
 def _entries(path: Path) -> Iterator[tuple[str, str]]:
     for block in ("\n" + path.read_text()).split("\n==\n")[1:]:
-        sql, _, expected = block.partition("\n--")
+        # A line of two dashes and nothing else: an annotation starts with them too.
+        sql, expected = re.split(r"\n--(?=\n|$)", block, maxsplit=1)
         yield sql.strip("\n"), expected.strip("\n")
 
 

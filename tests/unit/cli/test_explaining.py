@@ -20,3 +20,15 @@ def test_wrong_sql_is_shown_on_standard_error(windrow: Windrow) -> None:
     assert done.exit_code == 2
     assert done.stdout == ""
     assert done.stderr.startswith("<stdin>:\n[WR210]")
+
+
+def test_run_answers_questions_without_spark(windrow: Windrow) -> None:
+    done = windrow("run", "-", stdin="CREATE STREAM t (a INT) WITH ('connector' = 'generator'); SHOW STREAMS; DESCRIBE t")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("name  columns  from\nt     a INT    generator\n\nstream t, from generator\n")
+
+
+def test_check_and_explain_accept_questions(windrow: Windrow) -> None:
+    sql = "CREATE STREAM t (a INT) WITH ('connector' = 'generator'); SHOW STREAMS; EXPLAIN SELECT a FROM t; SELECT a FROM t"
+    assert windrow("check", "-", stdin=sql).stdout == "<stdin>: 4 statements, 1 job\n"
+    assert windrow("explain", "-", stdin=sql).stdout.startswith("job out\n")

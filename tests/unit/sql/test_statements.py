@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from windrow.model import types
-from windrow.model.expr import Column, Literal
+from windrow.model.expr import Binary, Column, Literal
+from windrow.model.notes import Metric, MetricType
 from windrow.model.options import Option, Options
 from windrow.model.query import JoinKind, Query, Select, Union, Within
 from windrow.model.statement import (
@@ -58,9 +59,12 @@ _KAFKA = Options((Option("connector", "kafka"),))
         ("INSERT INTO t SELECT 1", InsertInto("t", _ONE)),
         ("SELECT 1", SelectStatement(_ONE)),
         ("(SELECT 1)", SelectStatement(_ONE)),
-        ("EXPLAIN SHOW TABLES", Explain(Show("TABLES"))),
+        ("EXPLAIN SELECT 1", Explain(SelectStatement(_ONE))),
         ("show streams", Show("STREAMS")),
         ("SHOW FUNCTIONS", Show("FUNCTIONS")),
+        ("SHOW FUNCTIONS LIKE 'to%'", Show("FUNCTIONS", "to%")),
+        ("desc t", Describe("t")),
+        ("INSERT INTO t (a, `b c`) SELECT 1", InsertInto("t", _ONE, (Column("a"), Column("b c")))),
         ("SHOW JOBS", Show("JOBS")),
         ("DESCRIBE `odd name`", Describe("odd name")),
         ("DROP STREAM s", Drop("STREAM", "s")),
@@ -193,3 +197,15 @@ def test_types(text: str, expected: DataType | None) -> None:
     assert parse_type(text) == expected
     if expected is not None:
         assert parse_type(str(expected)) == expected
+
+
+def test_annotations_are_typed_values() -> None:
+    text = (
+        "-- @App: risk\n-- @team: ours\n-- @metric: n\n-- @metric: h\n-- @metric_type: histogram\n-- @metric_field: v\n"
+        "-- @metric_buckets: [1, 2.5]\n-- @metric_labels: k, s\n-- @metric_condition: v > 1\n-- @metric_sample_rate: 0.5\nSELECT 1"
+    )
+    notes = parse(text).statements[0].notes
+    assert (notes.app, notes.owner, notes.others) == ("risk", None, (("team", "ours"),))
+    condition = Binary(">", Column("v"), Literal(1))
+    histogram = Metric("h", MetricType.HISTOGRAM, "", ("k", "s"), condition, "v", (1.0, 2.5), 0.5)
+    assert notes.metrics == (Metric("n"), histogram)

@@ -12,6 +12,7 @@ from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
 from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
 from windrow.model.query import Join, JoinKind, NamedSource, Source
+from windrow.model.statement import CreateTableAs
 from windrow.model.window import Tumbling
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
@@ -29,7 +30,7 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
     if not all(binding.is_known for binding in bindings):
         return
     if all(binding.kind == "table" for binding in bindings):
-        if block.is_outermost:
+        if block.is_outermost and not _reads_changes(block):
             yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
         return
     for source, binding in zip((select.source, *(join.source for join in select.joins)), bindings, strict=True):
@@ -57,6 +58,15 @@ def _is_loaded(source: Source | None, block: Block) -> bool:
     names = block.scopes.names
     common = names.common if isinstance(names, WithCommonTables) else ()
     return all(table.name.lower() != source.name.lower() for table in common)
+
+
+def _reads_changes(block: Block) -> bool:
+    """A table that a query makes can be read by itself: its rows are those of the query, as they come."""
+    source = block.select.source
+    if not block.is_outermost or block.select.joins or not isinstance(source, NamedSource):
+        return False
+    relation = block.scopes.names.relation(source.name)
+    return relation is not None and isinstance(relation.defined_by, CreateTableAs)
 
 
 def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:

@@ -15,16 +15,10 @@ from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import NamedSource, Select, Union
 from windrow.model.statement import (
-    CreateFunction,
     CreateStream,
     CreateStreamAs,
     CreateTable,
     CreateTableAs,
-    Describe,
-    Drop,
-    Explain,
-    InsertInto,
-    Show,
 )
 
 
@@ -75,13 +69,6 @@ _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCE
 
 GAPS: tuple[Gap, ...] = (
     Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
-    Gap("CREATE TABLE AS is", _is(CreateTableAs), "use CREATE STREAM ... AS SELECT"),
-    Gap("INSERT INTO is", _is(InsertInto), "use CREATE STREAM ... AS SELECT ... WITH ('connector' = '...')"),
-    Gap("CREATE FUNCTION is", _is(CreateFunction), "use one of Spark's functions"),
-    Gap("EXPLAIN is", _is(Explain), "remove EXPLAIN"),
-    Gap("SHOW is", _is(Show), "remove the statement"),
-    Gap("DESCRIBE is", _is(Describe), "remove the statement"),
-    Gap("DROP is", _is(Drop), "remove the statement"),
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),

@@ -1,0 +1,120 @@
+"""WR270, WR271, WR272: annotations that Windrow knows, with values that make sense and columns that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windrow.catalog.scope import Binding, Missing, MissingQualifier, Scope, has_aggregate, walk_own
+from windrow.catalog.typing import infer, output_columns
+from windrow.check.agreement import family, may_be_boolean
+from windrow.check.blocks import Context, query_of
+from windrow.check.suggestions import column_hint
+from windrow.errors import Diagnostic
+from windrow.model.expr import Call, Column
+from windrow.model.notes import Metric, MetricType
+from windrow.model.place import Span
+from windrow.model.statement import Annotation, CreateStream, CreateTable, Statement
+from windrow.model.types import ColumnDef
+from windrow.sql import notes_of
+from windrow.sql.notes import ReadNotes
+
+
+def annotation(context: Context) -> Iterator[Diagnostic]:
+    first: dict[str, Metric] = {}
+    for statement in context.script.statements:
+        found = notes_of(statement)
+        yield from found.faults
+        for number, metric in enumerate(found.notes.metrics):
+            place = _Place(found, number, metric, _columns(statement, context))
+            yield from place.judge(context)
+            other = first.setdefault(metric.name, metric)
+            if (other.type, other.labels) != (metric.type, metric.labels):
+                message = f"the metric {metric.name} has another type or other labels elsewhere in this file"
+                yield Diagnostic("WR271", message, place.span("metric"), f"-- @metric: {metric.name}_2")
+
+
+def _columns(statement: Statement, context: Context) -> tuple[ColumnDef, ...] | None:
+    """The columns of the rows that a metric is about; None where there are no rows."""
+    if isinstance(statement, CreateStream | CreateTable):
+        return statement.columns
+    query = query_of(statement)
+    return None if query is None else output_columns(query, context.catalog) or ()
+
+
+@dataclass(frozen=True)
+class _Place:
+    found: ReadNotes
+    number: int
+    metric: Metric
+    columns: tuple[ColumnDef, ...] | None
+
+    def note(self, key: str) -> Annotation:
+        return self.found.places.get((self.number, key)) or self.found.places[(self.number, "metric")]
+
+    def span(self, key: str) -> Span | None:
+        note = self.note(key)
+        return note.value_span if note.value else note.span
+
+    def judge(self, context: Context) -> Iterator[Diagnostic]:
+        if self.columns is None:
+            message = "a metric is about the rows of a statement, and this one has none"
+            yield Diagnostic("WR271", message, self.note("metric").span, "put it before a SELECT, a CREATE STREAM or an INSERT")
+            return
+        yield from self._judge_shape()
+        if self.columns:
+            yield from self._judge_columns()
+            yield from self._judge_condition(context)
+
+    def _judge_shape(self) -> Iterator[Diagnostic]:
+        kind = self.metric.type
+        if kind is not MetricType.COUNTER and self.metric.field is None and (self.number, "metric_field") not in self.found.places:
+            message = f"a {kind.value} measures a column, and none is named"
+            yield Diagnostic("WR271", message, self.span("metric"), "-- @metric_field: price")
+        if self.metric.buckets and kind is not MetricType.HISTOGRAM:
+            message = f"only a histogram has buckets, and {self.metric.name} is a {kind.value}"
+            yield Diagnostic("WR271", message, self.span("metric_buckets"), "-- @metric_type: histogram")
+
+    def _judge_columns(self) -> Iterator[Diagnostic]:
+        field = self.metric.field
+        if field is not None:
+            column = self._column(field)
+            if column is None:
+                yield self._missing(field, "metric_field")
+            elif family(column.type) not in ("number", "any"):
+                message = f"the field of a metric is a number, and {field} is {column.type}"
+                yield Diagnostic("WR272", message, self.span("metric_field"), f"select a number: CAST({field} AS DOUBLE) AS {field}_number")
+        for label in self.metric.labels:
+            if self._column(label) is None:
+                yield self._missing(label, "metric_labels")
+
+    def _judge_condition(self, context: Context) -> Iterator[Diagnostic]:
+        condition = self.metric.condition
+        if condition is None:
+            return
+        scope = Scope(context.catalog, (Binding("", self.columns or ()),))
+        faults = []
+        for node in walk_own(condition):
+            if isinstance(node, Column) and isinstance(scope.resolve(node), Missing | MissingQualifier):
+                faults.append(self._missing(node.name, "metric_condition", node))
+            elif isinstance(node, Call) and context.catalog.function(node.name) is None:
+                span = node.name_span or node.span
+                faults.append(Diagnostic("WR271", f"unknown function {node.name}", span, "SHOW FUNCTIONS lists every function"))
+        yield from faults
+        if faults:
+            return
+        type_ = infer(condition, scope)
+        if has_aggregate(condition, context.catalog):
+            message = "the condition of a metric is asked of each row, so it has no aggregate"
+            yield Diagnostic("WR271", message, self.span("metric_condition"), "aggregate in the query, and name the result here")
+        elif not may_be_boolean(type_):
+            message = f"the condition of a metric is true or false, and this is {type_}"
+            yield Diagnostic("WR271", message, self.span("metric_condition"), "-- @metric_condition: price > 0")
+
+    def _column(self, name: str) -> ColumnDef | None:
+        return next((column for column in self.columns or () if column.name.lower() == name.lower()), None)
+
+    def _missing(self, name: str, key: str, node: Column | None = None) -> Diagnostic:
+        names = [column.name for column in self.columns or ()]
+        span = self.span(key) if node is None or node.span is None else node.span
+        return Diagnostic("WR272", f'unknown column "{name}" in @{key}', span, column_hint(name, [("the statement", names)]))

@@ -1,0 +1,31 @@
+"""``windrow sql``: statements one by one, at a prompt or from a pipe."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windrow.cli.arguments import Master
+
+
+def sql(
+    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Streams and tables to start with.", show_default=False)] = None,
+    master: Master = None,
+) -> None:
+    """Type SQL and see what comes out. Statements end with ; and \\? lists the commands."""
+    from windrow.cli.files import read_sql, shown_name
+    from windrow.cli.shell.loop import Shell
+    from windrow.cli.shell.session import ShellSession
+    from windrow.settings import environment, load_settings
+
+    session = ShellSession(Path(file).parent if file else Path(), environment())
+    is_watched = sys.stdin.isatty() and sys.stdout.isatty()
+    with Shell(session, master or load_settings().default_master, is_watched=is_watched) as shell:
+        if file is not None:
+            shell.load(read_sql(file), shown_name(file))
+        code = shell.talk() if is_watched else shell.read(sys.stdin)
+    if code:
+        raise typer.Exit(code)

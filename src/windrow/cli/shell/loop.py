@@ -1,0 +1,135 @@
+"""Read, answer, run, and back to the prompt."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, assert_never
+
+from windrow.cli.app import FAILED, WRONG, report, report_unexpected
+from windrow.cli.session import RunRequest, run_jobs, watching_console
+from windrow.cli.shell.session import Done, Query, ShellSession
+from windrow.cli.shell.words import COMMANDS
+from windrow.cli.spark_start import start_spark
+from windrow.cli.stopping import StopWish
+from windrow.describing import Answer
+from windrow.errors import JobError, WindrowError
+from windrow.jobs import RunOptions, start
+from windrow.jobs.options import Mode
+from windrow.sql import ends_statement
+
+LEAVE = "\\q"
+
+
+class Shell:
+    """``is_watched``: somebody sits at a terminal. A SELECT then runs until Ctrl-C; from a pipe it takes in what is there and ends."""
+
+    def __init__(self, session: ShellSession, master: str, *, is_watched: bool) -> None:
+        self._session = session
+        self._master = master
+        self._is_watched = is_watched
+        self._spark: Any = None
+        self._code = 0
+
+    def __enter__(self) -> Shell:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._spark is not None:
+            self._spark.stop()
+
+    def load(self, text: str, name: str) -> None:
+        """The definitions of a file; its queries are left for the user to ask. What is wrong with it is an error."""
+        for reply in self._session.submit(text, name):
+            if isinstance(reply, Done) and self._is_watched:
+                print(reply.text)
+
+    def talk(self) -> int:
+        """The prompt, until \\q or Ctrl-D. Its errors are part of the talk: the exit code is 0."""
+        from windrow.cli.shell.prompt import make_prompt
+        from windrow.settings import history_file
+
+        prompt = make_prompt(self._session.catalog, history_file())
+        print(f"Statements end with ;   {LEAVE} leaves, \\? lists the commands.")
+        while True:
+            try:
+                text = prompt.prompt()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return 0
+            if text.strip() == LEAVE:
+                return 0
+            self._do(text)
+
+    def read(self, lines: Iterable[str]) -> int:
+        """Statements from a pipe or file, one after another. Gives the exit code: what was wrong, if anything was."""
+        gathered = ""
+        for line in lines:
+            if not gathered.strip() and line.strip() == LEAVE:
+                return self._code
+            gathered += line
+            if gathered.lstrip().startswith("\\") or ends_statement(gathered):
+                self._do(gathered)
+                gathered = ""
+        self._do(gathered)
+        return self._code
+
+    def _do(self, text: str) -> None:
+        try:
+            for each in self._statements(text.strip()):
+                for reply in self._session.submit(each):
+                    self._reply(reply)
+        except WindrowError as error:
+            # At a prompt everybody knows which text is meant; in a pipe the code is remembered for the end.
+            self._code = FAILED if isinstance(error, JobError) else WRONG
+            report(error)
+        except Exception as error:
+            self._code = report_unexpected(error)
+
+    def _statements(self, text: str) -> Iterable[str]:
+        """The SQL that a text or command stands for."""
+        command, _, rest = text.partition(" ")
+        argument = rest.strip().rstrip(";").strip()
+        match command:
+            case "":
+                return ()
+            case "\\d":
+                return (f"DESCRIBE {argument}",) if argument else ("SHOW STREAMS", "SHOW TABLES")
+            case "\\explain" if argument:
+                return (f"EXPLAIN {argument}",)
+            case _ if command.startswith("\\"):
+                if command not in COMMANDS:
+                    print(f"there is no command {command}")
+                print("\n".join(f"{name.ljust(10)}{meaning}" for name, meaning in COMMANDS.items()))
+                return ()
+            case _:
+                return (text,) if text.strip(";").strip() else ()
+
+    def _reply(self, reply: Done | Answer | Query) -> None:
+        match reply:
+            case Done(text=text):
+                print(text)
+            case Answer():
+                print(f"{reply}\n")
+            case Query():
+                self._run(reply)
+            case _:
+                assert_never(reply)
+
+    def _run(self, query: Query) -> None:
+        if self._spark is None:
+            self._spark = start_spark(self._master)
+        mode: Mode = "continuous" if self._is_watched else "until_end"
+        with tempfile.TemporaryDirectory(prefix="windrow-shell-", ignore_cleanup_errors=True) as state, StopWish() as wish:
+            request = RunRequest(mode, str(Path(state)), self._master, {}, is_quiet=not self._is_watched, has_report=False)
+            jobs = start(query.compiled, RunOptions(mode, state, self._master), self._spark)
+            limit = query.limit
+
+            def is_over() -> bool:
+                account = jobs.status()[0].ledger.statements.get(query.name)
+                return limit is not None and account is not None and account.emitted >= limit
+
+            run_jobs(jobs, wish, request, watching_console(), is_over)
