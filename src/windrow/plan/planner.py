@@ -12,6 +12,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, InsertInto, Script, SelectStatement, Statement
+from windrow.plan.granularity import judge_row_by_row
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
@@ -206,6 +207,7 @@ def _job(members: list[Stage]) -> Job:
     )
     if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
         members = [keep_headers(stage) if isinstance(stage, Aggregate) else stage for stage in members]
+    members = judge_row_by_row(members)
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 
 

@@ -29,6 +29,8 @@ class ClockRule:
     delay: int = 0
     idle_timeout: int | None = None
     late_rows: str = "process"
+    # "row" where every row tells how far event time had come before it.
+    granularity: str = "batch"
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ class Aggregate:
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    # Each row is judged by the rows before it in its own partition, not by the watermark its batch started with.
+    is_exact: bool = False
     reason: str = ""
 
     @property

@@ -20,11 +20,12 @@ from windrow.spark.derive import derive
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
-from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
+from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
 from windrow.spark.flow import Flow
 from windrow.spark.interval_join import Joiner, side_steps
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.marks import MARKS, marks_sql
 from windrow.spark.querying import query
 from windrow.spark.steps import build_step
 from windrow.spark.tables import ReferenceTables
@@ -176,7 +177,7 @@ class BatchProgram:
         is_direct = read.name in self._direct
         reached: dict[int, int] = {}
         if frame is not None:
-            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name])
+            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name], run.batch.now)
             if len(self.job.readers_of(read.name)) > 1:
                 frame = frame.persist()
                 run.cached.append(frame)
@@ -312,6 +313,8 @@ class BatchProgram:
             is_direct=direct is not None,
             own_time=None if stage.time is None else own_time_sql(stage.time, frame),
             max_future=root.time.max_future,
+            marks=self._marks(stage, root, run) if stage.is_exact else None,
+            delay=root.clock.delay if stage.delay is None else stage.delay,
         )
         fed = query(frame, lambda view: feed_sql(stage, replace(request, view=view)), is_strict=stage.is_strict)
         if direct is not None:
@@ -323,6 +326,13 @@ class BatchProgram:
         kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
         kept = kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
         return kept if kept.num_rows else None
+
+    def _marks(self, stage: Aggregate, root: Read, run: _Run) -> tuple[str, str]:
+        """SQL of what each row is judged by: its source tells, unless the statement has a clock of its own."""
+        if not _has_own_clock(stage):
+            return MARKS
+        clock = self._before.get(_own_clock(stage)) or Clock.start(self._partitions.get(root.name) or (), run.batch.now)
+        return marks_sql(clock, root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future))
 
     def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: _Run) -> None:
         account = run.result.ledger.statement(stage.name)

@@ -78,6 +78,14 @@ def _qualifies_nothing(node: Node) -> bool:
     return not any(isinstance(found, Over) for expr in (*(item.expr for item in node.items), node.qualify) for found in walk(expr))
 
 
+def _judges_joined_rows(node: Node) -> bool:
+    """Rows of a join have no order of arrival of their own."""
+    query = node.query if isinstance(node, CreateStreamAs) else node
+    options = node.options if isinstance(node, CreateStreamAs | Select) else ()
+    is_row = any(option.key.lower() == "watermark.granularity" and option.value.lower() == "row" for option in options)
+    return is_row and isinstance(query, Select) and bool(query.joins)
+
+
 _LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
 
 
@@ -115,8 +123,8 @@ GAPS: tuple[Gap, ...] = (
     Gap("QUALIFY without OVER is", _qualifies_nothing, "write WHERE"),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
+    Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
-    Gap("'watermark.granularity' = 'row' is", _option("watermark.granularity", "row"), "leave the option out"),
 )
 
 
