@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
+from windrow.catalog.own_functions import OWN_FUNCTIONS
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
@@ -72,6 +73,17 @@ def _looks_back_at_groups(node: Node) -> bool:
     return any(isinstance(found, Over) for item in node.items for found in walk(item.expr))
 
 
+_NOT_OF_SPARK = frozenset(own.name for own in OWN_FUNCTIONS)
+
+
+def _is_beyond_spark(node: Node) -> bool:
+    """Before OVER, Spark computes: it does not know the dialect's own aggregates, and takes no words that narrow a call there."""
+    if not isinstance(node, Over):
+        return False
+    call = node.call
+    return call.distinct or call.where is not None or bool(call.within_group) or call.name.lower() in _NOT_OF_SPARK
+
+
 def _qualifies_nothing(node: Node) -> bool:
     if not isinstance(node, Select) or node.qualify is None:
         return False
@@ -114,6 +126,11 @@ GAPS: tuple[Gap, ...] = (
     Gap("subqueries are", _is(InQuery, Exists, ScalarQuery), "write the values: IN (1, 2, 3)"),
     Gap("functions that give several rows are", _calls(_GENERATORS), "read one element: array[0]"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
+    Gap(
+        "OVER after DISTINCT, FILTER, ORDER BY inside the call or WITHIN GROUP, and after the dialect's own aggregates, is",
+        _is_beyond_spark,
+        "write CASE WHEN inside the call, or use FIRST_VALUE, MIN and MAX",
+    ),
     Gap("OVER in a query with GROUP BY or WINDOW is", _looks_back_at_groups, "write CREATE STREAM ... AS SELECT and use OVER on that"),
     Gap(
         "DISTINCT in a query with GROUP BY or WINDOW is",
