@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -19,12 +19,15 @@ from windrow.windowing.bounds import Fixed
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
+from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE, EpochStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import LATE_ID, SessionStep
 from windrow.windowing.slices import SliceStep
 from windrow.windowing.speech import WHEN, Speech
 from windrow.windowing.step import Tables, Tick, WindowStep
 
+# Key, slice, late id, and the piece of the batch with its watermarks.
+Group = tuple[str | None, int, int | None, int, int | None, int | None]
 Feed = Literal["slices", "windows", "running", "single"]
 
 KEY = "_k0"
@@ -57,7 +60,8 @@ def feed_of(query: Query) -> Feed:
             return "running"
         case FixedWindow(size=size, advance=advance) if speech == Speech(on_close=True):
             # A late row that goes to the earliest open window must not turn up in the closed ones that share its first slice.
-            is_shared = query.late == "include" and query.lateness > 0 and size != advance
+            # With the exact clock, rows of one slice may be late for different windows.
+            is_shared = size != advance and (query.is_exact or (query.late == "include" and query.lateness > 0))
             return "windows" if is_shared else "slices"
         case _:
             return "windows"
@@ -76,6 +80,10 @@ def layout_of(query: Query) -> Layout:
 
 
 def step_of(query: Query) -> WindowStep:
+    return EpochStep(_step_of(query)) if query.is_exact else _step_of(query)
+
+
+def _step_of(query: Query) -> WindowStep:
     layout, speech = layout_of(query), speech_of(query)
     match query.window:
         case FixedWindow(size=size, advance=advance, offset=offset):
@@ -90,6 +98,7 @@ def step_of(query: Query) -> WindowStep:
                 query.lateness,
                 speech,
                 include_late=query.late == "include",
+                one_by_one=query.is_exact and most is not None,
             )
         case CountWindow(count=count):
             return CountStep(layout, count, speech)
@@ -106,34 +115,78 @@ class Fed:
     carried: list[Row]
 
 
-def feed(query: Query, rows: Sequence[Row], batch_id: int, watermark: int | None, shuffle: Random) -> Fed:
-    judged = _Judged(query, NEVER if watermark is None else watermark)
-    arrived = list(enumerate(rows))
-    kept = [(seq, row) for seq, row in arrived if judged.slices(row)]
-    rejected = [row for _, row in arrived if not judged.slices(row)]
-    carried: list[Row] = []
+class Arrived(NamedTuple):
+    """A row with the watermarks when it came, and the piece of its batch that it belongs to."""
+
+    seq: int
+    row: Row
+    mark: int
+    late_id: int | None
+    epoch: int = 0
+    since: int | None = None
+    row_mark: int | None = None
+
+
+def arrive(query: Query, rows: Sequence[Row], clock: Clock) -> list[Arrived]:
+    """Rows in order, each with what it is judged by: the batch's watermark, or that of its partition when it came."""
+    start = clock.watermark(query.delay)
+    floor = NEVER if start is None else start
+    greatest = {p: progress.greatest for p, progress in clock.partitions.items()}
+    arrived: list[Arrived] = []
+    epoch, since, late = 0, None, 0
+    for seq, row in enumerate(rows):
+        own, every = greatest[row.partition], list(greatest.values())
+        there = [at for at in every if at is not None]
+        mark = floor if own is None or not query.is_exact else max(floor, own - query.delay)
+        reached = max(floor, min(there) - query.delay) if len(there) == len(every) else floor
+        alone = query.is_exact and _may_be_late(query, row, mark, reached)
+        if alone:
+            # A piece by itself has an odd number, and what follows it an even one.
+            epoch, since = epoch + 2 if epoch % 2 else epoch + 1, reached if since is None else max(since, reached)
+        elif epoch % 2:
+            epoch += 1
+        late_id = None
+        if isinstance(query.window, SessionWindow) and row.at + _own_length(query.window) <= mark and mark > NEVER:
+            late_id, late = late, late + 1
+        arrived.append(Arrived(seq, row, mark, late_id, epoch, since, mark if alone else None))
+        greatest[row.partition] = row.at if own is None else max(own, row.at)
+    return arrived
+
+
+def _may_be_late(query: Query, row: Row, mark: int, reached: int) -> bool:
+    match query.window:
+        case SessionWindow() as window:
+            return row.at <= reached or row.at + _own_length(window) <= mark
+        case FixedWindow(size=size, advance=advance, offset=offset):
+            return query.lateness > 0 and Fixed(size, advance, offset).window_starts(row.at)[0] + size <= reached
+        case _:
+            return False
+
+
+def feed(query: Query, rows: Sequence[Row], batch_id: int, clock: Clock, shuffle: Random) -> Fed:
+    arrived = arrive(query, rows, clock)
+    starts = {one.seq: _Judged(query, one.mark).slices(one.row) for one in arrived}
+    kept = [one for one in arrived if starts[one.seq]]
+    rejected = [one.row for one in arrived if not starts[one.seq]]
+    carried = [one.row for one in kept if one.late_id is not None]
     groups: dict[Any, list[tuple[int, Row]]] = {}
     records: list[dict[str, Any]] = []
     shape = feed_of(query)
-    for seq, row in kept:
-        late_id = None
-        if isinstance(query.window, SessionWindow) and watermark is not None and row.at + _own_length(query.window) <= watermark:
-            late_id = len(carried)
-            carried.append(row)
-        for start in judged.slices(row):
-            group = (row.key if query.is_grouped else None, start, late_id)
+    for one in kept:
+        for start in starts[one.seq]:
+            group = (one.row.key if query.is_grouped else None, start, one.late_id, one.epoch, one.since, one.row_mark)
             if shape == "single":
-                records.append(_partial(query, group, [(seq, row)], batch_id))
+                records.append(_partial(query, group, [(one.seq, one.row)], batch_id))
                 continue
             so_far = groups.setdefault(group, [])
-            so_far.append((seq, row))
+            so_far.append((one.seq, one.row))
             if shape == "running":
                 records.append(_partial(query, group, so_far, batch_id))
     if shape in ("slices", "windows"):
         records = [_partial(query, group, members, batch_id) for group, members in groups.items()]
     # What comes back from a shuffle has no order.
     shuffle.shuffle(records)
-    frame = pl.DataFrame(records, schema=_schema(query, shape, watermark)) if records else None
+    frame = pl.DataFrame(records, schema=_schema(query, shape, clock.watermark(query.delay))) if records else None
     return Fed(frame, rejected, carried)
 
 
@@ -166,9 +219,9 @@ class _Judged:
         return [start for start in fixed.window_starts(at) if start + window.size + self.query.lateness > self.watermark]
 
 
-def _partial(query: Query, group: tuple[str | None, int, int | None], members: list[tuple[int, Row]], batch_id: int) -> dict[str, Any]:
+def _partial(query: Query, group: Group, members: list[tuple[int, Row]], batch_id: int) -> dict[str, Any]:
     """One record of the feed: every column any feed has, of which the schema picks."""
-    key, start, late_id = group
+    key, start, late_id, epoch, since, row_mark = group
     there = [(seq, row.value) for seq, row in members if row.value is not None]
     values = [value for _, value in there]
     batch = batch_id if there else None
@@ -178,6 +231,9 @@ def _partial(query: Query, group: tuple[str | None, int, int | None], members: l
         KEY: key,
         SLICE: start,
         LATE_ID: late_id,
+        EPOCH: epoch,
+        SINCE: since,
+        ROW_MARK: row_mark,
         SEQ: members[0][0] if feed_of(query) == "windows" else members[-1][0],
         COUNT: len(members),
         FIRST: min(times),
@@ -199,8 +255,10 @@ def _partial(query: Query, group: tuple[str | None, int, int | None], members: l
 def _schema(query: Query, shape: Feed, watermark: int | None) -> dict[str, Any]:
     names = [KEY] if query.is_grouped else []
     names.append(SLICE)
-    if isinstance(query.window, SessionWindow) and watermark is not None:
+    if isinstance(query.window, SessionWindow) and (watermark is not None or query.is_exact):
         names.append(LATE_ID)
+    if query.is_exact and (isinstance(query.window, SessionWindow) or (isinstance(query.window, FixedWindow) and query.lateness)):
+        names.extend([EPOCH, SINCE, ROW_MARK])
     names.extend([COUNT, *layout_of(query).parts])
     if shape != "slices":
         names.append(SEQ)
@@ -230,7 +288,7 @@ class Engine:
     def take(self, batch: Batch) -> list[Emission]:
         clock = self.clock or Clock.start(range(self.query.partitions), batch.now)
         before = clock.watermark(self.query.delay)
-        fed = feed(self.query, batch.rows, len(self.inputs), before, self.shuffle)
+        fed = feed(self.query, batch.rows, len(self.inputs), clock, self.shuffle)
         greatest: dict[int, int] = {}
         for row in batch.rows:
             greatest[row.partition] = max(row.at, greatest.get(row.partition, row.at))

@@ -48,6 +48,8 @@ class Query:
     when: bool = False
     interval: int | None = None
     on_watermark: bool = True
+    # 'watermark.granularity' = 'row': each row is judged by the rows before it in its own partition.
+    is_exact: bool = False
 
     @property
     def speaks_at_close(self) -> bool:

@@ -105,6 +105,39 @@ def test_the_cut_does_not_matter_for_rows_in_order(data: st.DataObject, seed: in
     assert results[0] == results[1]
 
 
+def _exact(query: Query) -> Query:
+    # Idle partitions and intervals follow the arrival clock, which is a different one in every cut.
+    return replace(query, is_exact=True, idle_timeout=None, interval=None)
+
+
+@QUICK
+@given(st.data(), SEEDS)
+def test_with_the_exact_clock_the_cut_matters_for_no_order(data: st.DataObject, seed: int) -> None:
+    query = _exact(data.draw(queries("final", "changes", "trigger")))
+    rows = data.draw(inputs(query.partitions))
+    results = []
+    for _ in range(2):
+        batches = data.draw(cut(rows, may_force=False, may_end=False))
+        engine, said = _whole_run(query, [*batches, Batch((), 10_000, is_end=True)], seed)
+        results.append((Counter(said), Counter(map(_bare, engine.rejected))))
+    assert results[0] == results[1]
+
+
+@QUICK
+@given(st.data(), SEEDS)
+def test_the_exact_clock_gives_what_rows_one_by_one_give(data: st.DataObject, seed: int) -> None:
+    """Of one partition, whose watermark is the source's."""
+    query = replace(_exact(data.draw(queries("final", "changes", "trigger"))), partitions=1)
+    rows = data.draw(inputs(1))
+    batches = [*data.draw(cut(rows, may_force=False, may_end=False)), Batch((), 10_000, is_end=True)]
+    engine, said = _whole_run(query, batches, seed)
+    reference = Reference(query)
+    expected = [emission for row in rows for emission in reference.take(Batch((row,), 0))]
+    expected.extend(reference.take(Batch((), 10_000, is_end=True)))
+    assert Counter(said) == Counter(expected), f"{set(said) - set(expected)} instead of {set(expected) - set(said)}"
+    assert Counter(map(_bare, engine.rejected)) == Counter(map(_bare, reference.rejected))
+
+
 @QUICK
 @given(runs(), SEEDS)
 def test_a_replay_of_the_inputs_gives_the_same_state(run: tuple[Query, list[Batch]], seed: int) -> None:

@@ -263,6 +263,8 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
         yield "watermark", _window_watermark(stage, job)
     yield "fed with", f"{stage.feed.value}, because {stage.reason}"
     yield "emits", "; ".join(emissions(stage))
+    if stage.is_exact:
+        yield "judges", "each row by the rows before it in its own partition, however they are cut into batches"
     if stage.window is not None:
         yield "late rows", _late(stage)
     yield "remembers", _memory(stage)

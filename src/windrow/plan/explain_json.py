@@ -131,6 +131,7 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
         "punctuation": _sql(stage.punctuation),
         "allowed_lateness_us": stage.lateness,
         "late_rows": _late(stage.late),
+        "granularity": "row" if stage.is_exact else "batch",
         "feed": stage.feed.name.lower(),
         "emits": {
             "every_row": speech.every_row,

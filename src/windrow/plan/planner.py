@@ -28,6 +28,7 @@ from windrow.model.statement import (
 )
 from windrow.model.types import ColumnDef
 from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
+from windrow.plan.granularity import judge_row_by_row
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
@@ -367,6 +368,7 @@ def _job(members: list[Stage]) -> Job:
     )
     if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
         members = [keep_headers(stage) if isinstance(stage, Aggregate) else stage for stage in members]
+    members = judge_row_by_row(members)
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 
 

@@ -146,6 +146,7 @@ def _plan_aggregate(
         is_strict=is_strict(options),
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,
+        is_exact=(options.get("watermark.granularity") or "batch").lower() == "row",
         reason=reason,
     )
     return grouped, qualify

@@ -36,6 +36,7 @@ def plan_source(statement: CreateStream) -> Read:
             delay=duration_option(options, "watermark.delay", 0) or 0,
             idle_timeout=duration_option(options, "watermark.idle_timeout", None),
             late_rows=_choice(options, "watermark.late_rows", "process"),
+            granularity=_choice(options, "watermark.granularity", "batch"),
         ),
         bad_rows=_choice(options, "bad.rows", "dead_letter"),
         bad_fields=_choice(options, "bad.fields", "null"),

@@ -30,6 +30,8 @@ class ClockRule:
     delay: int = 0
     idle_timeout: int | None = None
     late_rows: str = "process"
+    # "row" where every row tells how far event time had come before it.
+    granularity: str = "batch"
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ class Aggregate:
     # Subqueries that are asked about an emission.
     consults: tuple[Consult, ...] = ()
     wait: int = 0
+    # Each row is judged by the rows before it in its own partition, not by the watermark its batch started with.
+    is_exact: bool = False
     reason: str = ""
 
     @property

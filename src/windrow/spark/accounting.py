@@ -15,6 +15,7 @@ from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import of_batch, to_sql
 from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
 from windrow.spark.flow import Flow
+from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
 from windrow.spark.querying import query
 from windrow.spark.reading import FATE, policies
 from windrow.windowing.clock import Clock
@@ -34,13 +35,20 @@ class Accountant:
         self._job = job
         self._reads = {read.name: read for read in job.reads}
 
-    def judge_at_source(self, read: Read, frame: DataFrame, clock: Clock) -> DataFrame:
+    def judge_at_source(self, read: Read, frame: DataFrame, clock: Clock, now: int) -> DataFrame:
         """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
+        frame = self._with_marks(read, frame, clock, now)
         behind = _behind(read, clock)
         if read.clock.late_rows != "drop" or behind is None:
             return frame
         fate = f"CAST(CASE WHEN {behind} THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
         return frame.selectExpr(f"* EXCEPT ({FATE})", f"{fate} AS {FATE}")
+
+    def _with_marks(self, read: Read, frame: DataFrame, clock: Clock, now: int) -> DataFrame:
+        if read.clock.granularity != "row":
+            return frame
+        own, source = marks_sql(clock, read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0")
+        return frame.selectExpr("*", f"{own} AS {OWN_MARK}", f"{source} AS {SOURCE_MARK}")
 
     def account(self, read: Read, frame: DataFrame, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
         """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside.
@@ -123,6 +131,8 @@ class Accountant:
 
 def _behind(read: Read, clock: Clock) -> str | None:
     """SQL that is true for a sound row behind the watermark of its own partition; None while no partition has one."""
+    if read.clock.granularity == "row":
+        return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_MARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
     own = " OR ".join(
         f"(_partition = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', '_partition')})" for p, mark in marks.items()

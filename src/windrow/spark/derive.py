@@ -11,6 +11,7 @@ from windrow.spark.event_time import own_time_sql
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.headers import headers_sql
+from windrow.spark.marks import MARKS
 from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE
 from windrow.windowing.columns import END, START
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # What travels with a row beside its columns.
-TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ)
+TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ, *MARKS)
 
 
 def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:

@@ -19,9 +19,11 @@ from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
 from windrow.spark.expressions import of_batch, quote, to_sql
+from windrow.spark.marks import MARKS
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
+from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.speech import WHEN
 
@@ -31,6 +33,9 @@ TIME = "_t"  # event time, microseconds
 CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
 PARTITION = "_partition"
 INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
+_MARK = "_mark"  # watermark of its own partition when a row came
+_REACHED = "_reached"  # watermark of its source when a row came
+_ALONE = "_alone"  # whether a row is a piece of its batch by itself
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,16 @@ class FeedRequest:
     # SQL of the stage's own event time, where it has one.
     own_time: str | None = None
     max_future: int = 0
+    # SQL of the marks that each row is judged by, and the delay of the watermark; None where the batch's watermark judges them all.
+    marks: tuple[str, str] | None = None
+    delay: int = 0
+
+    @property
+    def mark(self) -> str | None:
+        """SQL of the watermark that a row is judged by."""
+        if self.marks is not None:
+            return _MARK
+        return None if self.watermark is None else of_batch(f"{self.watermark}L", TIME)
 
 
 def fixed_of(stage: Aggregate) -> Fixed | None:
@@ -109,48 +124,83 @@ def _judged(stage: Aggregate, request: FeedRequest) -> str:
     rows = f"SELECT *, unix_micros({time}) AS {TIME}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}{sound}"
     ahead = f"{TIME} > unix_micros(`_timestamp`) + {request.max_future}"
     future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
+    if request.marks is not None:
+        floor = of_batch(f"{NEVER if request.watermark is None else request.watermark}L", TIME)
+        own, source = (f"greatest({mark} - {request.delay}, {floor})" for mark in request.marks)
+        rows = f"SELECT *, {own} AS {_MARK}, {source} AS {_REACHED} FROM ({rows})"
     late, slices = _lateness(stage, request), _slice_sql(stage, request)
     judged = (
         f"CASE WHEN _fate_in <> 0 THEN _fate_in WHEN NOT _pass THEN {Fate.FILTERED.value} "
         f"WHEN {TIME} IS NULL THEN {Fate.NO_EVENT_TIME.value} {future}WHEN {late} THEN {Fate.LATE.value} ELSE 0 END"
     )
-    return f"SELECT *, {slices} AS {SLICE} FROM (SELECT *, {judged} AS _judged FROM ({rows}))"
+    every = f"SELECT *, {judged} AS _judged FROM ({rows})"
+    return f"SELECT *, {slices} AS {SLICE} FROM ({_in_pieces(stage, every) if _has_pieces(stage) else every})"
+
+
+def _has_pieces(stage: Aggregate) -> bool:
+    """Without lateness, what a fixed window takes is told row by row and nothing is said again, so a batch is one piece."""
+    return stage.is_exact and (stage.lateness > 0 or isinstance(stage.window, Session))
+
+
+def _in_pieces(stage: Aggregate, judged: str) -> str:
+    """Rows with the number of their piece: one that may be late is a piece by itself, and the next begins after it."""
+    if isinstance(stage.window, Session):
+        late = f"{TIME} <= {_REACHED} OR {TIME} + {_own_length(stage.window)} <= {_MARK}"
+    else:
+        fixed = fixed_of(stage)
+        assert fixed is not None
+        late = f"{_first_start(fixed)} + {fixed.size} <= {_REACHED}"
+    alone = f"SELECT *, CASE WHEN _judged = 0 AND ({late}) THEN 1L ELSE 0L END AS {_ALONE} FROM ({judged})"
+    so_far = f"OVER (ORDER BY `{SEQ}` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    columns = (
+        f"2 * sum({_ALONE}) {so_far} - {_ALONE} AS {EPOCH}",
+        f"max(CASE WHEN {_ALONE} = 1 THEN {_REACHED} END) {so_far} AS {SINCE}",
+        f"CASE WHEN {_ALONE} = 1 THEN {_MARK} END AS {ROW_MARK}",
+    )
+    return f"SELECT *, {', '.join(columns)} FROM ({alone})"
+
+
+def _piece_columns(stage: Aggregate) -> list[str]:
+    return [EPOCH, SINCE, ROW_MARK] if _has_pieces(stage) else []
+
+
+def _own_length(window: Session) -> int:
+    """How long the session of a single row lasts."""
+    return window.gap if window.max_length is None else min(window.gap, window.max_length)
 
 
 def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     """SQL that is true for a row that no window takes any more."""
     fixed = fixed_of(stage)
-    if fixed is None or isinstance(stage.late, IncludeInNext):
+    if fixed is None or request.mark is None or isinstance(stage.late, IncludeInNext):
         return "false"
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)}"
-
-
-def _watermark(request: FeedRequest) -> str:
-    return of_batch(f"{_judged_by(request)}L", TIME)
-
-
-def _judged_by(request: FeedRequest) -> int:
-    return NEVER if request.watermark is None else request.watermark
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
 
 
 def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
     """SQL that is true for a row that INCLUDE_IN_NEXT moves to a later window."""
     fixed = fixed_of(stage)
-    if fixed is None or request.watermark is None or not isinstance(stage.late, IncludeInNext):
+    if fixed is None or request.mark is None or not isinstance(stage.late, IncludeInNext):
         return None
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)}"
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
 
 
 def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
     """How many rows came for a window that had closed and is still kept: each corrects what was said of it."""
     fixed = fixed_of(stage)
-    if fixed is None or not stage.lateness or watermark is None:
+    if fixed is None or not stage.lateness:
         return 0
-    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value)).select([SLICE, ROWS_COUNT])
-    if stage.feed is Feed.SLICES:
+    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
+    if EPOCH in fed.column_names:
+        is_late = pc.less_equal(pc.add(kept[SLICE], fixed.size), kept[SINCE])
+    elif watermark is None:
+        return 0
+    elif stage.feed is Feed.SLICES:
         starts = zip(kept[SLICE].to_pylist(), kept[ROWS_COUNT].to_pylist(), strict=True)
         return sum(rows for at, rows in starts if fixed.window_starts(at)[0] + fixed.size <= watermark)
-    return pc.sum(kept.filter(pc.less_equal(kept[SLICE], watermark - fixed.size))[ROWS_COUNT]).as_py() or 0
+    else:
+        is_late = pc.less_equal(kept[SLICE], watermark - fixed.size)
+    return pc.sum(kept.filter(is_late)[ROWS_COUNT]).as_py() or 0
 
 
 def _last_start(fixed: Fixed) -> str:
@@ -165,24 +215,32 @@ def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
             return "0L"
     fixed = fixed_of(stage)
     assert fixed is not None
+    mark = request.mark
     if stage.feed is Feed.SLICES:
         own = f"{TIME} - pmod({TIME} - {fixed.offset}, {fixed.slice})"
-        return _included(stage, fixed, request, own, "{}")
+        return _included(stage, fixed, mark, own, "{0}")
     if fixed.advance == fixed.size:
-        return _included(stage, fixed, request, _last_start(fixed), "{}")
-    reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
-    first = f"({_last_start(fixed)} - {reach} * {fixed.advance})"
-    is_open = f"s -> s + {fixed.size + stage.lateness} > {_watermark(request)}"
-    open_ones = f"filter(sequence({first}, {_last_start(fixed)}, {fixed.advance}L), {is_open})"
-    return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, request, open_ones, 'array({})')} END)"
+        return _included(stage, fixed, mark, _last_start(fixed), "{0}")
+    starts = f"sequence({_first_start(fixed)}, {_last_start(fixed)}, {fixed.advance}L)"
+    open_ones = starts if mark is None else f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark})"
+    return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, mark, open_ones, 'array({0})')} END)"
 
 
-def _included(stage: Aggregate, fixed: Fixed, request: FeedRequest, own: str, earliest: str) -> str:
-    """INCLUDE_IN_NEXT: a row that nothing takes goes to the earliest open window instead."""
-    if not isinstance(stage.late, IncludeInNext) or request.watermark is None:
+def _included(stage: Aggregate, fixed: Fixed, mark: str | None, own: str, earliest: str) -> str:
+    """INCLUDE_IN_NEXT: a row that nothing takes goes to the earliest open window instead, ``{0}`` in ``earliest``."""
+    if not isinstance(stage.late, IncludeInNext) or mark is None:
         return own
-    start = earliest.format(of_batch(f"{fixed.earliest_open_start(request.watermark)}L", TIME))
-    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {_watermark(request)} THEN {start} ELSE {own} END"
+    # The least start of a window that ends after the mark.
+    least = f"({mark} - {fixed.size - 1})"
+    start = f"CAST({least} + pmod({fixed.offset} - {least}, {fixed.advance}) AS BIGINT)"
+    moved = earliest.format(start)
+    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {mark} THEN {moved} ELSE {own} END"
+
+
+def _first_start(fixed: Fixed) -> str:
+    """Start of the earliest window that holds a row."""
+    reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
+    return f"({_last_start(fixed)} - {reach} * {fixed.advance})"
 
 
 def carried_row(columns: tuple[str, ...], guard: str) -> str:
@@ -190,7 +248,7 @@ def carried_row(columns: tuple[str, ...], guard: str) -> str:
 
     The guard stands at every field too: a field that can be NULL is one that Arrow takes inside a struct that is NULL.
     """
-    skipped = {FATE, SEQ, ROW}
+    skipped = {FATE, SEQ, ROW, *MARKS}
     fields = ", ".join(f"CASE WHEN {guard} THEN {quote(c)} END AS {quote(c)}" for c in columns if c not in skipped)
     return f"CASE WHEN {guard} THEN struct({fields}) END"
 
@@ -205,10 +263,9 @@ def _is_carried(stage: Aggregate) -> str:
 
 def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
     """Rows whose own session would be over: the step decides, so each comes by itself."""
-    if not isinstance(stage.window, Session) or request.watermark is None:
+    if not isinstance(stage.window, Session) or request.mark is None:
         return None
-    alone = stage.window.gap if stage.window.max_length is None else min(stage.window.gap, stage.window.max_length)
-    return f"_judged = 0 AND {TIME} + {alone} <= {_watermark(request)}"
+    return f"_judged = 0 AND {TIME} + {_own_length(stage.window)} <= {request.mark}"
 
 
 def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
@@ -227,6 +284,12 @@ def _moves_clock(stage: Aggregate) -> str:
     return moves if stage.punctuation is None else f"{moves} AND {to_sql(stage.punctuation)}"
 
 
+def moves_clock_sql(stage: Aggregate, max_future: int) -> str:
+    """SQL that is true for a row that moves the statement's own clock, before rows are judged."""
+    sound = f"_fate_in = 0 AND {TIME} <= unix_micros(`_timestamp`) + {max_future}"
+    return sound if stage.punctuation is None else f"{sound} AND {to_sql(stage.punctuation)}"
+
+
 def _clock_columns(stage: Aggregate, request: FeedRequest) -> list[str]:
     moves = _moves_clock(stage)
     return [f"max({TIME}) FILTER (WHERE {PARTITION} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
@@ -241,7 +304,8 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     group.append(f"{carried_row(request.columns, carried)} AS {ROW}")
     if late is not None:
         group.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
-    names = [*keys, SLICE, "_judged", ROW, *([LATE_ID] if late is not None else [])]
+    pieces = _piece_columns(stage)
+    names = [*keys, SLICE, "_judged", ROW, *([LATE_ID] if late is not None else []), *pieces]
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.advance != fixed.size and stage.feed is Feed.WINDOWS
     once = f"count_if(_judged <> 0 OR {SLICE} = {_last_start(fixed)})" if is_exploded and fixed is not None else "count(1)"
@@ -255,7 +319,7 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     wanted.extend(_clock_columns(stage, request))
     if (included := _is_included(stage, request)) is not None:
         wanted.append(f"count_if(_judged = 0 AND {included}) AS {INCLUDED}")
-    kept = [*request.columns, TIME]
+    kept = [*request.columns, TIME, *pieces, *([_MARK] if request.marks is not None else [])]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)
     return f"SELECT {by}, {', '.join(wanted)} FROM ({marked}) GROUP BY {by}"
@@ -264,7 +328,8 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
 def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str) -> str:
     """One row per input row (and window), with partials over the batch so far or of the row alone."""
     keys = [name for name, _ in stage.keys]
-    partition = ", ".join([*keys, SLICE, "_judged"])
+    pieces = _piece_columns(stage)
+    partition = ", ".join([*keys, SLICE, "_judged", *pieces[:1]])
     over = f" OVER (PARTITION BY {partition} ORDER BY `{SEQ}` {frame})"
     late = _session_late(stage, request)
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
@@ -273,6 +338,7 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
     once = f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(fixed)} THEN 1L ELSE 0L END" if is_exploded and fixed is not None else "1L"
     wanted = [*keys, SLICE, "_judged", f"{carried_row(request.columns, carried)} AS {ROW}", f"`{SEQ}` AS {SEQ}"]
     wanted.extend([f"count(1){over} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
+    wanted.extend(pieces)
     if stage.when:
         wanted.append(WHEN)
     if isinstance(stage.window, Session | Rows):

@@ -16,13 +16,15 @@ def needs_order(job: Job) -> bool:
 
 def _asks(stage: Stage, job: Job) -> bool:
     match stage:
-        case Read() | LateRows() | Explode():
+        case Read(clock=clock):
+            return clock.granularity == "row"
+        case LateRows() | Explode():
             return False
         case Write(connector=connector, input=name):
             return connector in _ORDERED_SINKS and not isinstance(job.stage(name), Aggregate)
         case Derive(limit=limit, order_by=order_by):
             return limit is not None or bool(order_by)
-        case Aggregate(feed=feed, aggregates=aggregates):
-            return feed is not Feed.SLICES or any("{seq}" in part.sql for item in aggregates for part in form_of(item).parts)
+        case Aggregate(feed=feed, aggregates=aggregates, is_exact=is_exact):
+            return is_exact or feed is not Feed.SLICES or any("{seq}" in part.sql for item in aggregates for part in form_of(item).parts)
         case _:
             return True

@@ -39,7 +39,7 @@ from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.enrich import enrich
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.explode import explode
-from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, FeedRequest, feed_sql, late_corrected
+from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home
 from windrow.spark.homes import HomeRules, Homes
@@ -48,6 +48,7 @@ from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.keeping import changes_in_order, table_frame
 from windrow.spark.lineage import held_back, roots_of
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.marks import MARKS, marks_sql
 from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
 from windrow.spark.reading import place_in_time
@@ -227,7 +228,8 @@ class BatchProgram:
         is_direct = read.name in self._direct
         reached: dict[int, int] = {}
         if frame is not None:
-            frame = self._accountant.judge_at_source(read, place_in_time(read, frame, run.batch.now), run.clocks[read.name])
+            placed = place_in_time(read, frame, run.batch.now)
+            frame = self._accountant.judge_at_source(read, placed, run.clocks[read.name], run.batch.now)
             if len(self.job.readers_of(read.name)) > 1:
                 frame = frame.persist()
                 run.cached.append(frame)
@@ -385,6 +387,8 @@ class BatchProgram:
             is_direct=direct is not None,
             own_time=None if stage.time is None else own_time_sql(stage.time, frame),
             max_future=root.time.max_future,
+            marks=self._marks(stage, root, run) if stage.is_exact else None,
+            delay=root.clock.delay if stage.delay is None else stage.delay,
         )
         home = self._home_of(stage, run)
         gathered = home.gather(frame, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
@@ -396,6 +400,13 @@ class BatchProgram:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
         return gathered.rows
+
+    def _marks(self, stage: Aggregate, root: Read, run: _Run) -> tuple[str, str]:
+        """SQL of what each row is judged by: its source tells, unless the statement has a clock of its own."""
+        if not _has_own_clock(stage):
+            return MARKS
+        clock = self._before.get(_own_clock(stage)) or Clock.start(self._partitions.get(root.name) or (), run.batch.now)
+        return marks_sql(clock, root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future))
 
     def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: _Run) -> None:
         account = run.result.ledger.statement(stage.name)

@@ -13,6 +13,7 @@ from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
 from windrow.windowing.counted import CountStep
+from windrow.windowing.epochs import EpochStep
 from windrow.windowing.kept import KeepStep
 from windrow.windowing.latest import LatestStep
 from windrow.windowing.panes import PaneStep
@@ -47,6 +48,11 @@ def build_step(stage: Aggregate | LookBack | KeepLatest) -> WindowStep:
         return LatestStep(stage.key, stage.ttl)
     if isinstance(stage, LookBack):
         return _keep_step(stage)
+    step = _window_step(stage)
+    return EpochStep(step) if stage.is_exact else step
+
+
+def _window_step(stage: Aggregate) -> WindowStep:
     layout = layout_of(stage)
     match stage.window:
         case Tumbling() | Sliding():
@@ -58,7 +64,9 @@ def build_step(stage: Aggregate | LookBack | KeepLatest) -> WindowStep:
         case None:
             return PaneStep(layout, stage.speech, None, 0, stage.ttl)
         case Session(gap=gap, max_length=limit):
-            return SessionStep(layout, gap, limit, stage.lateness, stage.speech, include_late=isinstance(stage.late, IncludeInNext))
+            include_late = isinstance(stage.late, IncludeInNext)
+            one_by_one = stage.is_exact and limit is not None
+            return SessionStep(layout, gap, limit, stage.lateness, stage.speech, include_late, one_by_one)
         case Rows(count=count):
             return CountStep(layout, count, stage.speech)
         case _:

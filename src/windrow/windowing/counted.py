@@ -100,7 +100,7 @@ class CountStep:
     def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
         """All partials numbered by window: what is held is the beginning of window 0 of its group."""
         keys = list(self.layout.keys)
-        when = pl.col(WHEN).fill_null(False) if WHEN in rows.columns else pl.lit(False)
+        when = pl.col(WHEN).fill_null(False) if self.speech.when else pl.lit(False)
         own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ, when.alias(WHEN)).sort(SEQ)
         if held is None:
             own = own.with_columns(pl.lit(0, pl.Int64).alias(_BEFORE))

@@ -52,6 +52,8 @@ class SessionStep:
     lateness: int = 0
     speech: Speech = AT_CLOSE
     include_late: bool = False
+    # A limit cuts sessions as their rows come, not as they stand in time when all of a batch are there.
+    one_by_one: bool = False
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
         shelf = Shelf.of(state, self.layout.keys)
@@ -59,7 +61,7 @@ class SessionStep:
         rejected: tuple[int, ...] = ()
         if rows is not None and rows.height:
             rows = rows if LATE_ID in rows.columns else rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
-            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.speech.by_row else self._together(shelf, rows, tick)
+            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self._takes_single_rows else self._together(shelf, rows, tick)
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
         shelf = shelf.keep(self._end() + self.lateness > tick.reached)
@@ -79,13 +81,17 @@ class SessionStep:
         """Put sessions back, after those have spoken that should. One that had closed before this batch speaks as a correction."""
         speaks_now = sessions.select(speaks.alias("_speaks"))["_speaks"]
         after = sessions.with_columns((pl.col(REVISION) + speaks_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
-        if self.speech.is_early:
+        if self._books:
             spoken_at = pl.when(speaks_now).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT))
             after = after.with_columns(spoken_at.alias(EMITTED_AT), pl.col(DIRTY) & ~speaks_now)
         is_late = pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind))
         said = self._shape(after.filter(speaks_now).with_columns(is_late.alias(EMISSION)))
         said = said.sort(END, START, *self.layout.keys, nulls_last=False)
         return shelf.put(after.select(*self.layout.keys, *self._columns)), said if said.height else None
+
+    @property
+    def _takes_single_rows(self) -> bool:
+        return self.speech.by_row or self.one_by_one
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -97,8 +103,8 @@ class SessionStep:
 
     @property
     def _books(self) -> tuple[str, ...]:
-        """What triggers need to know of a session."""
-        return (EMITTED_AT, DIRTY) if self.speech.is_early else ()
+        """What is remembered of a session where single rows decide whether it speaks."""
+        return (EMITTED_AT, DIRTY) if self.speech.is_early or self.one_by_one else ()
 
     def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
         """Sessions that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
@@ -130,7 +136,7 @@ class SessionStep:
 
     def _corrections(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
         """With triggers, a session that had closed is corrected once in a batch."""
-        if not self.speech.is_early or self.speech.every_row:
+        if not self._books or self.speech.every_row:
             return shelf, None
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         if held is None:
@@ -141,14 +147,14 @@ class SessionStep:
         """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""
         groups = rows.select(self.layout.keys).unique(maintain_order=True)
         held, shelf = shelf.take(groups)
-        own = rows.select(*self.layout.keys, *self._own_columns, SEQ, LATE_ID, self._when(rows).alias(WHEN))
+        own = rows.select(*self.layout.keys, *self._own_columns, SEQ, LATE_ID, self._when().alias(WHEN))
         partials = stack([held, own])
         assert partials is not None
         if self.layout.keys:
             partials = join_on(partials, groups.with_row_index(_GROUP), self.layout.keys, "left", maintain_order="left")
         else:
             partials = partials.with_columns(pl.lit(0).alias(_GROUP))
-        rules = RunRules(self.gap, self.max_length, self.lateness, self.include_late, tick.judged_by)
+        rules = RunRules(self.gap, self.max_length, self.lateness, self.include_late, tick.rejects_by)
         known = 0 if held is None else held.height
         self._hold(rules, partials.head(known))
         shown: list[tuple[int, Run]] = []
@@ -163,8 +169,8 @@ class SessionStep:
         left = self._of_runs(partials, rules.left())
         return shelf.put(left), self._spoken(said, tick), rejected
 
-    def _when(self, rows: pl.DataFrame) -> pl.Expr:
-        return pl.col(WHEN).fill_null(False) if WHEN in rows.columns else pl.lit(False)
+    def _when(self) -> pl.Expr:
+        return pl.col(WHEN).fill_null(False) if self.speech.when else pl.lit(False)
 
     def _hold(self, rules: RunRules, held: pl.DataFrame) -> None:
         books = self._books or (pl.lit(0).alias(EMITTED_AT), pl.lit(True).alias(DIRTY))
@@ -250,7 +256,7 @@ class SessionStep:
     def _reject(self, clusters: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, tuple[int, ...]]:
         """Rows in runs that had closed for good before this batch, and that no kept session belongs to."""
         end = self._cluster_end()
-        is_gone = (end + self.lateness <= tick.judged_by) & ~pl.col(_HELD).any().over(_CLUSTER)
+        is_gone = (end + self.lateness <= tick.rejects_by) & ~pl.col(_HELD).any().over(_CLUSTER)
         judged = clusters.with_columns((is_gone & ~pl.col(_HELD)).alias("_gone"))
         gone = judged.filter(pl.col("_gone"))
         if not gone.height:
@@ -262,7 +268,7 @@ class SessionStep:
 
     def _include(self, kept: pl.DataFrame, gone: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
         """INCLUDE_IN_NEXT: give a late row the bounds of its group's earliest open session, if there is one."""
-        open_now = kept.filter(self._cluster_end() > tick.judged_by)
+        open_now = kept.filter(self._cluster_end() > tick.rejects_by)
         earliest = open_now.sort(FIRST).group_by(list(self.layout.keys) or pl.lit(0), maintain_order=True).first()
         earliest = earliest.select(*self.layout.keys, pl.col(_CLUSTER).alias("_into"), pl.col(FIRST).alias("_at"))
         if self.layout.keys:

@@ -21,11 +21,18 @@ class Tick:
     before: int | None
     after: int | None
     now: int
+    # The watermark of its own partition, for a row that is taken by itself.
+    row_mark: int | None = None
 
     @property
     def judged_by(self) -> int:
         """The watermark that the rows of this batch are judged by."""
         return NEVER if self.before is None else self.before
+
+    @property
+    def rejects_by(self) -> int:
+        """The watermark by which a row is too late for everything."""
+        return self.judged_by if self.row_mark is None else max(self.judged_by, self.row_mark)
 
     @property
     def reached(self) -> int:

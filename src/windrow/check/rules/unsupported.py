@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
+from windrow.catalog.own_functions import OWN_FUNCTIONS
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
@@ -54,6 +55,25 @@ def _is_missing_aggregate(node: Node) -> bool:
     return is_aggregate and find_aggregate(node) is None
 
 
+_NOT_OF_SPARK = frozenset(own.name for own in OWN_FUNCTIONS)
+
+
+def _is_beyond_spark(node: Node) -> bool:
+    """Before OVER, Spark computes: it does not know the dialect's own aggregates, and takes no words that narrow a call there."""
+    if not isinstance(node, Over):
+        return False
+    call = node.call
+    return call.distinct or call.where is not None or bool(call.within_group) or call.name.lower() in _NOT_OF_SPARK
+
+
+def _judges_joined_rows(node: Node) -> bool:
+    """Rows of a join have no order of arrival of their own."""
+    query = node.query if isinstance(node, CreateStreamAs) else node
+    options = node.options if isinstance(node, CreateStreamAs | Select) else ()
+    is_row = any(option.key.lower() == "watermark.granularity" and option.value.lower() == "row" for option in options)
+    return is_row and isinstance(query, Select) and bool(query.joins)
+
+
 _LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
 
 
@@ -72,10 +92,15 @@ GAPS: tuple[Gap, ...] = (
     Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
+    Gap(
+        "OVER after DISTINCT, FILTER, ORDER BY inside the call or WITHIN GROUP, and after the dialect's own aggregates, is",
+        _is_beyond_spark,
+        "write CASE WHEN inside the call, or use FIRST_VALUE, MIN and MAX",
+    ),
     Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
+    Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
-    Gap("'watermark.granularity' = 'row' is", _option("watermark.granularity", "row"), "leave the option out"),
 )
 
 
