@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from windrow.model.fate import Fate
 from windrow.observe.status import STARTING, JobStatus
 from windrow.plan.stages import Aggregate
-from windrow.spark.program import BatchProgram, BatchResult
+from windrow.spark.batch import BatchResult
+from windrow.spark.program import BatchProgram
 from windrow.windowing.columns import FOREVER
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Progress:
 
 
 def _least_watermark(program: BatchProgram) -> int | None:
-    marks = [program.watermark_of(stage, program.state.clocks) for stage in program.job.stages if isinstance(stage, Aggregate)]
+    marks = [program.watermarks.of(stage, program.state.clocks) for stage in program.job.stages if isinstance(stage, Aggregate)]
     known = [mark for mark in marks if mark is not None and mark < FOREVER]
     return min(known) if known else None
 

@@ -23,12 +23,13 @@ from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
 from windrow.plan.stages import Job, Read
+from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.dead_letters import to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
 from windrow.spark.homes import HomeRules
 from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
-from windrow.spark.program import BatchInput, BatchProgram, BatchResult
+from windrow.spark.program import BatchProgram
 from windrow.spark.reading import read_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore

@@ -23,7 +23,7 @@ from windrow.windowing.clock import Clock
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from windrow.spark.program import BatchResult
+    from windrow.spark.batch import BatchResult
 
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)

@@ -27,7 +27,7 @@ from windrow.sql.durations import show_duration
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from windrow.spark.program import BatchResult
+    from windrow.spark.batch import BatchResult
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _ORDER = "_order"

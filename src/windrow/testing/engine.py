@@ -16,10 +16,11 @@ from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_str
 from windrow.model.types import TIMESTAMP
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Job, Read
+from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
 from windrow.spark.homes import HomeRules
-from windrow.spark.program import BatchInput, BatchProgram, BatchResult
+from windrow.spark.program import BatchProgram
 from windrow.spark.reading import read_rows
 from windrow.spark.state_store import StateStore
 

@@ -16,7 +16,7 @@ from windrow.connectors.runtime import SourceStream
 from windrow.jobs.options import RunOptions
 from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job, LoadTable
-from windrow.spark.program import BatchInput, BatchResult
+from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.reading import read_rows
 from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, table_of, typed_row
 

@@ -1,0 +1,60 @@
+"""A micro-batch on its way through the stages of a job: what comes in, what is gathered, what it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from windrow.observe.ledger import Ledger
+from windrow.spark.dead_letters import DeadLetter
+from windrow.spark.flow import Flow
+from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.windowing.clock import Clock
+from windrow.windowing.step import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class BatchInput:
+    """A micro-batch. A source that brought nothing may be missing. ``now`` is its arrival time in microseconds."""
+
+    batch_id: int
+    frames: Mapping[str, DataFrame]
+    now: int
+    is_end: bool = False
+    force_watermark: int | None = None
+
+
+@dataclass
+class BatchResult:
+    """What a batch gave. Outputs are by statement, in the order of the plan."""
+
+    batch_id: int
+    outputs: dict[str, Flow] = field(default_factory=dict)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+    change: Change | None = None
+
+
+@dataclass
+class Run:
+    """What one batch gathers on its way through the stages."""
+
+    batch: BatchInput
+    result: BatchResult
+    # The state before the batch; it moves on only when the batch is committed.
+    state: JobState
+    # The clocks as the batch found them, and as it moves them.
+    before: Mapping[str, Clock]
+    clocks: dict[str, Clock]
+    counters: dict[str, int]
+    flows: dict[str, Flow] = field(default_factory=dict)
+    late: dict[str, Flow] = field(default_factory=dict)
+    steps: dict[str, StepInput] = field(default_factory=dict)
+    tables: dict[str, Tables] = field(default_factory=dict)
+    cached: list[DataFrame] = field(default_factory=list)
+    # Greatest event times of stages with a clock of their own.
+    reached: dict[str, dict[int, int]] = field(default_factory=dict)

@@ -1,0 +1,218 @@
+"""A stage that groups: its rows go through the executors, its state one step on, and what is due comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.connectors.runtime import SEQ as SOURCE_SEQ
+from windrow.model.fate import Fate
+from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
+from windrow.plan.stages import Aggregate, Job, Read
+from windrow.spark.accounting import Accountant
+from windrow.spark.batch import Run
+from windrow.spark.dead_letters import DeadLetter
+from windrow.spark.emissions import Finisher, emissions_table, speaks_again
+from windrow.spark.event_time import own_time_sql
+from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
+from windrow.spark.flow import Flow
+from windrow.spark.home import Home
+from windrow.spark.homes import Homes
+from windrow.spark.job_state import having_name
+from windrow.spark.limiting import limited
+from windrow.spark.marks import MARKS, marks_sql
+from windrow.spark.tables import ReferenceTables
+from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
+from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
+from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
+from windrow.windowing.step import Tick, WindowStep
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Up to so many partitions, their clocks ride along as columns of the same job.
+MOST_CLOCK_COLUMNS = 8
+
+
+class Grouping:
+    """All grouping stages of a job. ``partitions`` are those of each source, where they are known."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        job: Job,
+        partitions: Mapping[str, tuple[int, ...] | None],
+        steps: Mapping[str, WindowStep],
+        homes: Homes,
+        marks: Watermarks,
+        accountant: Accountant,
+        tables: ReferenceTables,
+    ) -> None:
+        self._spark = spark
+        self._job = job
+        self._partitions = partitions
+        self._steps = steps
+        self._homes = homes
+        self._marks = marks
+        self._accountant = accountant
+        self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
+        self.direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
+
+    def _sole_aggregate(self, read: Read) -> Aggregate | None:
+        """The stage whose job can do the source's accounts on the way: its only reader, if its time is the source's own."""
+        readers = self._job.readers_of(read.name)
+        known = self._partitions.get(read.name)
+        if len(readers) != 1 or known is None or len(known) > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn":
+            return None
+        stage = readers[0]
+        return stage if isinstance(stage, Aggregate) and not stage.on_arrival and not has_own_clock(stage) else None
+
+    def run(self, stage: Aggregate, run: Run) -> None:
+        source = run.flows.get(stage.input)
+        direct = next((name for name, target in self.direct.items() if target == stage.name), None)
+        rows: pa.Table | None = None
+        before = self._tick_before(stage, run)
+        if source is not None:
+            rows = self._feed(stage, source, before, direct, run)
+        if has_own_clock(stage):
+            self._marks.advance(self._marks.root_of(stage).name, run.reached.get(stage.name, {}), run, own_clock(stage))
+        tick = Tick(before, self._tick_after(stage, run), run.batch.now)
+        self._step(stage, rows, tick, run)
+
+    def _tick_before(self, stage: Aggregate, run: Run) -> int | None:
+        if stage.on_arrival:
+            return run.state.counters.get(f"{stage.name}@arrival")
+        return self._marks.of(stage, run.before)
+
+    def _tick_after(self, stage: Aggregate, run: Run) -> int | None:
+        if not stage.on_arrival:
+            return self._marks.of(stage, run.clocks)
+        run.counters[f"{stage.name}@arrival"] = run.batch.now
+        return FOREVER if run.batch.is_end else run.batch.now
+
+    def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: Run) -> pa.Table | None:
+        """The executors' part: one job. Gives the rows for the step and books everything else."""
+        frame = source.as_frame(self._spark)
+        root, batch_id = self._marks.root_of(stage), run.batch.batch_id
+        rides = direct is not None or has_own_clock(stage)
+        request = FeedRequest(
+            view="",
+            columns=tuple(frame.columns),
+            batch_id=batch_id,
+            watermark=watermark,
+            partitions=(self._partitions.get(root.name) or (0,)) if rides else (),
+            is_direct=direct is not None,
+            own_time=None if stage.time is None else own_time_sql(stage.time, frame),
+            max_future=root.time.max_future,
+            marks=self._judged_by(stage, root, run) if stage.is_exact else None,
+            delay=root.clock.delay if stage.delay is None else stage.delay,
+        )
+        home = self._home_of(stage, run)
+        gathered = home.gather(frame, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
+        fed = gathered.books
+        if direct is not None:
+            self._marks.advance(direct, _greatest(fed, request.partitions), run)
+            self._accountant.book_source(direct, fed, batch_id, run.result)
+        elif rides:
+            run.reached[stage.name] = _greatest(fed, request.partitions)
+        self._book_statement(stage, fed, watermark, direct is not None, run)
+        return gathered.rows
+
+    def _judged_by(self, stage: Aggregate, root: Read, run: Run) -> tuple[str, str]:
+        """SQL of what each row is judged by: its source tells, unless the statement has a clock of its own."""
+        if not has_own_clock(stage):
+            return MARKS
+        clock = run.before.get(own_clock(stage)) or self._marks.start(root.name, run.batch.now)
+        return marks_sql(clock, root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future))
+
+    def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: Run) -> None:
+        account = run.result.ledger.statement(stage.name)
+        counts = _counts_by_fate(fed)
+        if not is_direct:
+            self._accountant.book_statement_fates(stage.name, stage.input, fed, run.batch.batch_id, run.result)
+        account.passed += counts.get(Fate.OK, 0)
+        account.filtered += counts.get(Fate.FILTERED, 0)
+        account.late_corrected += late_corrected(stage, fed, watermark)
+        account.late_included += (pc.sum(fed[INCLUDED]).as_py() or 0) if INCLUDED in fed.column_names else 0
+        late = counts.get(Fate.LATE, 0)
+        account.rows_in += counts.get(Fate.OK, 0) + counts.get(Fate.FILTERED, 0) + late
+        if not late:
+            return
+        if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
+            account.dropped[Fate.LATE.code] += late
+            return
+        self._late(stage, fed.filter(pc.equal(fed["_judged"], Fate.LATE.value)), run)
+
+    def _late(self, stage: Aggregate, rows: pa.Table, run: Run) -> None:
+        """Late rows become dead letters, or the rows of the stream that the statement names."""
+        repeated = rows[ROW].take(pa.array([i for i, n in enumerate(rows[ROWS_COUNT].to_pylist()) for _ in range(n)], pa.int64()))
+        account = run.result.ledger.statement(stage.name)
+        account.dead[Fate.LATE.code] += len(repeated)
+        if stage.late_stream is not None and self._job.readers_of(stage.late_stream):
+            whole = pa.Table.from_struct_array(repeated.combine_chunks())
+            whole = whole.append_column(SOURCE_SEQ, pa.array(range(whole.num_rows), pa.int64()))
+            hidden = {name for name in whole.column_names if name.startswith("_")}
+            run.late[stage.name] = Flow(tuple(n for n in whole.column_names if n not in hidden), table=whole)
+            return
+        letters = [DeadLetter(Fate.LATE, stage.input, stage.name, row, run.batch.batch_id) for row in repeated.to_pylist()]
+        run.result.dead_letters.extend(letters)
+
+    def _step(self, stage: Aggregate, rows: pa.Table | None, tick: Tick, run: Run) -> None:
+        taken = self._home_of(stage, run).step(rows, tick, run.batch.batch_id)
+        run.steps[stage.name] = taken.given
+        if taken.tables is not None:
+            run.tables[stage.name] = taken.tables
+        account = run.result.ledger.statement(stage.name)
+        if taken.refused is not None:
+            count = pc.sum(taken.refused[ROWS_COUNT]).as_py()
+            account.passed -= count
+            if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):
+                self._late(stage, taken.refused, run)
+            else:
+                account.dropped[Fate.LATE.code] += count
+        if taken.emissions is None or not taken.emissions.height:
+            return
+        emissions = emissions_table(taken.emissions, run.state.schemas[stage.name])
+        if stage.having is not None and speaks_again(stage):
+            emissions = self._apply_having(stage, emissions, tick, run)
+        if not emissions.num_rows:
+            return
+        table = self._finishers[stage.name].finish(emissions, run.batch.now)
+        flow = Flow(tuple(item.name for item in stage.items), table=table)
+        flow = limited(self._spark, flow, stage.limit, run.counters, stage.name)
+        assert flow.table is not None
+        account.emitted += flow.table.num_rows
+        if flow.table.num_rows:
+            run.flows[stage.name] = flow
+
+    def _home_of(self, stage: Aggregate, run: Run) -> Home:
+        return self._homes.of(stage, self._steps[stage.name], run.state, run.counters, run.batch.batch_id)
+
+    def _apply_having(self, stage: Aggregate, table: pa.Table, tick: Tick, run: Run) -> pa.Table:
+        """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""
+        keys = [name for name, _ in stage.keys]
+        bounds = [table[START].cast(pa.int64()), table[END].cast(pa.int64())]
+        let_out = self._finishers[stage.name].let_out(table)
+        verdicts = pa.table([*(table[key] for key in keys), *bounds, let_out], names=[*keys, START, END, LET_OUT])
+        given = run.steps[stage.name]
+        given.verdicts, given.kept_beyond = verdicts, tick.reached - stage.lateness
+        judged, known = run.state.settle_having(stage.name, verdicts, given.kept_beyond)
+        run.tables[having_name(stage.name)] = known
+        kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())
+        table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
+        table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
+        return table.filter(judged[SPEAKS].to_arrow())
+
+
+def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
+    found = {p: pc.max(fed[f"{CLOCK}{p}"]).as_py() for p in partitions}
+    return {p: at for p, at in found.items() if at is not None}
+
+
+def _counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
+    sums = fed.group_by("_judged").aggregate([(ROWS_COUNT, "sum")]).to_pylist()
+    return {Fate(row["_judged"]): row[f"{ROWS_COUNT}_sum"] for row in sums}
