@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.catalog import Relation
+from windrow.catalog.inserting import inserts_of
 from windrow.compiling import Compiled, compile_script
-from windrow.errors import Diagnostic, SqlError, WindrowError
+from windrow.errors import Diagnostic, SqlError, UsageError, WindrowError
 from windrow.jobs.failures import as_job_error, is_sparks
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
 from windrow.plan import bare_names
@@ -80,6 +81,7 @@ class CaseRunner:
     def _judge(self, case: Case) -> Verdict:
         script = parse(case.sql, case.name, {})
         streams = _rows_by_stream(case, script)
+        _refuse_rows_of_targets(case, script, streams)
         extra, added = _inferred(case, script, streams)
         compiled = compile_script(script, extra, added, bare_sink="memory", folder=Path(case.file).parent)
         outcome = self._execute(case, compiled, streams)
@@ -158,6 +160,15 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
     inferred = [name for name in read_names(script) if name.lower() not in created]
     default = (memory + inferred or ["input"])[0]
     return [(str(row.get("_stream", default)), row) for row in case.rows or ()]
+
+
+def _refuse_rows_of_targets(case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """A stream that INSERT INTO fills takes no rows from outside: a case that hands it some would lose them in silence."""
+    filled = {insert.name.lower() for insert in inserts_of(script.statements)}
+    given = next((name for name, _ in streams if name.lower() in filled), None)
+    if given is not None:
+        hint = f"hand the rows to a stream of their own, and write INSERT INTO {given} SELECT * FROM it"
+        raise UsageError("WR903", f"case {case.name}: {given} is filled by INSERT INTO, and takes no rows from the input", hint)
 
 
 def _inferred(
