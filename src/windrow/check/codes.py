@@ -46,7 +46,7 @@ CODES: dict[str, str] = {
     "WR256": "a subquery that reads a stream",
     "WR257": "a subquery where none can stand, or with a clause that belongs to streams",
     "WR258": "a function that gives several rows where none can stand, or with the wrong columns",
-    "WR259": "INSERT INTO something that this file does not fill",
+    "WR245": "INSERT INTO something that this file does not fill",
     "WR244": "a table that a query makes has no key",
     "WR260": "unknown option",
     "WR261": "an option value that is not understood",

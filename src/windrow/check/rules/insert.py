@@ -1,4 +1,4 @@
-"""WR254, WR259: INSERT INTO puts values into the columns of a stream that this file fills."""
+"""WR254, WR245: INSERT INTO puts values into the columns of a stream that this file fills."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def insert(context: Context) -> Iterator[Diagnostic]:
 def _not_filled(statement: InsertInto, target: Relation) -> Diagnostic:
     what = "a table of reference data" if target.kind == "table" else "a stream that this file does not create"
     hint = f"CREATE STREAM {target.name}_out ({', '.join(f'{c.name} {c.type}' for c in target.columns)}) WITH ('connector' = '...')"
-    return Diagnostic("WR259", f"{target.name} cannot be inserted into: it is {what}", statement.span, hint)
+    return Diagnostic("WR245", f"{target.name} cannot be inserted into: it is {what}", statement.span, hint)
 
 
 def _judge(context: Context, statement: InsertInto, target: Relation) -> Iterator[Diagnostic]:
