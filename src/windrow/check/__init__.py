@@ -27,6 +27,7 @@ from windrow.check.rules.join_condition import join_condition
 from windrow.check.rules.join_shape import join_shape
 from windrow.check.rules.limit import limit
 from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
+from windrow.check.rules.no_source import no_source
 from windrow.check.rules.not_grouped import not_grouped
 from windrow.check.rules.operand_type import operand_type
 from windrow.check.rules.option import option
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     circular_definition,
     duplicate_column,
     unknown_relation,
+    no_source,
     ambiguous_from,
     unknown_definition_column,
     unknown_column,

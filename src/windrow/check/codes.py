@@ -15,6 +15,7 @@ CODES: dict[str, str] = {
     "WR216": "a star where none can stand",
     "WR217": "a system column where the rows do not have it",
     "WR218": "a VARIANT column that leaves the job",
+    "WR219": "SELECT without FROM",
     "WR220": "unknown function",
     "WR221": "wrong number of arguments",
     "WR222": "wrong type of an argument",

@@ -73,8 +73,8 @@ def _own(stage: Stage) -> dict[str, Any]:
             return join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}
-        case Merge(parts=parts):
-            return {"kind": "merge", "parts": list(parts)}
+        case Merge(parts=parts, columns=columns):
+            return {"kind": "merge", "parts": list(parts), "columns": list(columns)}
         case Write(input=name, connector=connector):
             return {"kind": "write", "statement": name, "connector": connector, "options": shown_options(stage)}
         case _:

@@ -180,6 +180,8 @@ class Aggregate:
     headers: tuple[HeaderChange, ...] = ()
     # Whether the source has headers at all: an emission then has those of its group's last row.
     keeps_headers: bool = False
+    # Whether the event time of the last row is kept: there is no window to take it from, and someone reads the emissions.
+    keeps_time: bool = False
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
@@ -330,10 +332,11 @@ class LateRows:
 
 @dataclass(frozen=True)
 class Merge:
-    """UNION ALL: the rows of several inputs, matched by position."""
+    """UNION ALL: the rows of several inputs, matched by position under the names of the first (none where they are not known)."""
 
     name: str
     parts: tuple[str, ...]
+    columns: tuple[str, ...]
     reason: str = ""
 
     @property

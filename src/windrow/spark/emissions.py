@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
+from windrow.plan.event_times import LAST_TIME
 from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.stages import Aggregate
 from windrow.spark.answers import consult
@@ -76,7 +77,10 @@ class Finisher:
         stage = self._stage
         frame = self._with_values(table)
         frame = frame.selectExpr(
-            "*", f"{quote(END)} AS `_event_time`", f"timestamp_micros({arrival}) AS `_timestamp`", f"{self._key_sql()} AS `_key`"
+            "*",
+            f"{quote(LAST_TIME if stage.keeps_time else END)} AS `_event_time`",
+            f"timestamp_micros({arrival}) AS `_timestamp`",
+            f"{self._key_sql()} AS `_key`",
         )
         if stage.keeps_headers or stage.headers:
             last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"
@@ -111,7 +115,8 @@ def speaks_again(stage: Aggregate) -> bool:
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
     """(output name, column of the step) for every item, or None where any item is more than that."""
-    if stage.having is not None or stage.order_by or stage.key is not None or len(stage.keys) > 1 or stage.headers or stage.keeps_headers:
+    is_plain = stage.having is None and not stage.order_by and stage.key is None and len(stage.keys) <= 1
+    if not is_plain or stage.headers or stage.keeps_headers or stage.keeps_time:
         return None
     bare = {item.slot: part_names(item) for item in stage.aggregates if form_of(item).finish in ("{n}", "{s}", "{m}", "{b}", "{v}")}
     plain: dict[str, str] = {slot: next(iter(names.values())) for slot, names in bare.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, assert_never
 
 import pyarrow as pa
@@ -311,12 +312,11 @@ class BatchProgram:
         there = [run.flows[name] for name in stage.parts if name in run.flows]
         if not there:
             return
-        merged = there[0].as_frame(self._spark)
-        for flow in there[1:]:
-            # By position for what the user sees, by name for what travels along.
-            renamed = flow.as_frame(self._spark).withColumnsRenamed(dict(zip(flow.columns, there[0].columns, strict=True)))
-            merged = merged.unionByName(renamed, allowMissingColumns=True)
-        run.flows[stage.name] = Flow(there[0].columns, merged)
+        columns = stage.columns or there[0].columns
+        # By position for what the user sees, by name for what travels along.
+        frames = [flow.as_frame(self._spark).withColumnsRenamed(dict(zip(flow.columns, columns, strict=True))) for flow in there]
+        merged = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+        run.flows[stage.name] = Flow(columns, merged)
 
     def _aggregate(self, stage: Aggregate, run: _Run) -> None:
         source = run.flows.get(stage.input)

@@ -44,10 +44,6 @@ def _is(*kinds: type[Node]) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, kinds)
 
 
-def _select(claim: Callable[[Select], bool]) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, Select) and claim(node)
-
-
 def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Option) and node.key.lower() == key and value in (None, node.value.lower())
 
@@ -91,7 +87,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("SHOW is", _is(Show), "remove the statement"),
     Gap("DESCRIBE is", _is(Describe), "remove the statement"),
     Gap("DROP is", _is(Drop), "remove the statement"),
-    Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
     Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
     Gap(
@@ -99,7 +94,6 @@ GAPS: tuple[Gap, ...] = (
         _speaks_early,
         "use EMIT CHANGES",
     ),
-    Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.late_rows' = 'warn' is", _option("watermark.late_rows", "warn"), "write 'process' or 'drop'"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
