@@ -14,6 +14,7 @@ from windrow.check.rules.ambiguous_from import ambiguous_from
 from windrow.check.rules.argument_count import argument_count
 from windrow.check.rules.argument_type import argument_type
 from windrow.check.rules.argument_value import argument_value
+from windrow.check.rules.as_of import as_of
 from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
@@ -83,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     window_length,
     join_bound,
     join_condition,
+    as_of,
     union,
     subquery,
     generator_rule,

@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     "WR256": "a subquery that reads a stream",
     "WR257": "a subquery where none can stand, or with a clause that belongs to streams",
     "WR258": "a function that gives several rows where none can stand, or with the wrong columns",
+    "WR259": "FOR SYSTEM_TIME AS OF where there are no versions",
     "WR260": "unknown option",
     "WR261": "an option value that is not understood",
     "WR262": "a required option is missing",

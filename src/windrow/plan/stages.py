@@ -269,6 +269,10 @@ class Lookup:
     table: Side
     on: Expr | None
     on_missing: str
+    # FOR SYSTEM_TIME AS OF: the version of the table's row that was in force then, by the event time of its rows.
+    as_of: Expr | None = None
+    # Columns that tell rows of the table apart where it has no key: rows that agree in them are versions of one.
+    compared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

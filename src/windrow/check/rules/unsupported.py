@@ -13,7 +13,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Node, Over
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import EmitChanges, NamedSource, Select, Union
+from windrow.model.query import EmitChanges, Select, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -87,7 +87,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("SHOW is", _is(Show), "remove the statement"),
     Gap("DESCRIBE is", _is(Describe), "remove the statement"),
     Gap("DROP is", _is(Drop), "remove the statement"),
-    Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
     Gap(
         "triggers that speak early in SESSION and ROWS windows, and CHANGES PER BATCH in ROWS windows, are",
