@@ -15,6 +15,7 @@ from windrow.check.rules.annotation import annotation
 from windrow.check.rules.argument_count import argument_count
 from windrow.check.rules.argument_type import argument_type
 from windrow.check.rules.argument_value import argument_value
+from windrow.check.rules.as_of import as_of
 from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
@@ -29,6 +30,7 @@ from windrow.check.rules.join_condition import join_condition
 from windrow.check.rules.join_shape import join_shape
 from windrow.check.rules.limit import limit
 from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
+from windrow.check.rules.no_source import no_source
 from windrow.check.rules.not_grouped import not_grouped
 from windrow.check.rules.operand_type import operand_type
 from windrow.check.rules.option import option
@@ -63,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     circular_definition,
     duplicate_column,
     unknown_relation,
+    no_source,
     ambiguous_from,
     unknown_definition_column,
     unknown_column,
@@ -87,6 +90,7 @@ RULES: tuple[Rule, ...] = (
     window_length,
     join_bound,
     join_condition,
+    as_of,
     union,
     subquery,
     generator_rule,

@@ -45,7 +45,8 @@ def enrich_facts(stage: Enrich) -> Iterator[tuple[str, str]]:
     yield "rows of", stage.stream.input
     for lookup in stage.lookups:
         condition = "always" if lookup.on is None else as_written(lookup.on)
-        yield "looks up", f"{lookup.table.input} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
+        version = "" if lookup.as_of is None else f" as of {as_written(lookup.as_of)}"
+        yield "looks up", f"{lookup.table.input}{version} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
     yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"
     yield "why", stage.reason
 
@@ -100,7 +101,12 @@ def join_json(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> di
             return {"kind": "answer", "columns": {each.slot: as_written(each.asked) for each in consults}, "wait_us": wait}
         case Enrich(stream=stream, lookups=lookups, wait=wait):
             tables = [
-                {"table": each.table.input, "on": None if each.on is None else as_written(each.on), "on_missing": each.on_missing}
+                {
+                    "table": each.table.input,
+                    "on": None if each.on is None else as_written(each.on),
+                    "as_of": None if each.as_of is None else as_written(each.as_of),
+                    "on_missing": each.on_missing,
+                }
                 for each in lookups
             ]
             return {"kind": "enrich", "stream": stream.input, "lookups": tables, "wait_us": wait}

@@ -81,8 +81,8 @@ def _own(stage: Stage) -> dict[str, Any]:
             return join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}
-        case Merge(parts=parts):
-            return {"kind": "merge", "parts": list(parts)}
+        case Merge(parts=parts, columns=columns):
+            return {"kind": "merge", "parts": list(parts), "columns": list(columns)}
         case Collect(inlets=inlets, columns=columns, time=time):
             return {
                 "kind": "collect",

@@ -14,7 +14,7 @@ from windrow.catalog.numeric import common_type
 from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
 from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, walk
 from windrow.model.options import Options
-from windrow.model.query import Join, JoinKind, Select
+from windrow.model.query import Join, JoinKind, NamedSource, Select, Source
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
@@ -88,7 +88,16 @@ class _Chain:
         """A stated ``join.on_missing`` wins over the kind of join; without one, INNER skips and LEFT gives NULLs."""
         stated = self.options.get("join.on_missing")
         usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
-        return Lookup(_side(given), condition, (stated or usual).lower())
+        as_of = next((s.as_of for s in self._sources if isinstance(s, NamedSource) and (s.alias or s.name).lower() == given.alias), None)
+        own = {column.name for column in given.physical}
+        equal = [part for part in conjuncts(condition) if isinstance(part, Binary) and part.op == "="]
+        compared = tuple(side.name for part in equal for side in (part.left, part.right) if isinstance(side, Column) and side.name in own)
+        resolved = None if as_of is None else self.names.resolve(as_of)
+        return Lookup(_side(given), condition, (stated or usual).lower(), resolved, compared if resolved is not None else ())
+
+    @property
+    def _sources(self) -> list[Source]:
+        return [s for s in (self.select.source, *(join.source for join in self.select.joins)) if s is not None]
 
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
         tables = ", ".join(lookup.table.input for lookup in lookups)

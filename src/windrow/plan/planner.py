@@ -10,11 +10,12 @@ from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
-from windrow.catalog.typing import binding_of, query_relation
+from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.connectors.registry import CONNECTORS
+from windrow.model.expr import Column
 from windrow.model.notes import Metric
 from windrow.model.options import Options
-from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, Union
+from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -26,14 +27,16 @@ from windrow.model.statement import (
     SelectStatement,
     Statement,
 )
+from windrow.model.system import system_column
 from windrow.model.types import ColumnDef
+from windrow.plan.event_times import keep_time
 from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
 from windrow.plan.granularity import judge_row_by_row
 from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
-from windrow.plan.scoped import open_variants
+from windrow.plan.scoped import name_stars, open_variants
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import (
@@ -263,11 +266,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
     for table in query.ctes:
         yield from _plan_common_table(name, table, options, names, scope)
     match query:
-        case Union(left=left, right=right):
-            parts = (f"{name}/1", f"{name}/2")
-            yield from _plan_query(parts[0], left, options, names, scope)
-            yield from _plan_query(parts[1], right, options, names, scope)
-            yield Merge(name, parts, reason="UNION ALL")
+        case Union():
+            yield from _plan_union(name, query, options, names, scope)
         case Select(source=source, joins=joins):
             typed = names.typed(scope)
             query = open_variants(take_listed(query), typed, is_strict=is_strict(options))
@@ -282,7 +282,7 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
-                query = drop_view_names(query, views, typed)
+                query = name_stars(drop_view_names(query, views, typed), typed)
             for exploded in plan_views(name, query, views, input_name, is_strict(options), is_joined=bool(joins)):
                 names.note_exploded(exploded)
                 yield exploded
@@ -295,6 +295,25 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
                 yield asking
                 if isinstance(asking, Aggregate) and asking.late_stream:
                     yield LateRows(names.of(asking.late_stream), asking.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
+
+
+def _plan_union(name: str, union: Union, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
+    """All rows of both sides; without ALL, the first of equal ones, as DISTINCT would have it."""
+    parts = (f"{name}/1", f"{name}/2")
+    left = union.left
+    if not union.is_all and isinstance(left, Union) and not left.ctes:
+        # What is made distinct at the end need not be so before.
+        left = replace(left, is_all=True)
+    yield from _plan_query(parts[0], left, options, names, scope)
+    yield from _plan_query(parts[1], union.right, options, names, scope)
+    columns = tuple(c.name for c in output_columns(union, names.typed(scope)) or () if system_column(c.name) is None)
+    if union.is_all:
+        yield Merge(name, parts, columns, reason="UNION ALL")
+        return
+    merged = f"{name}/all"
+    yield Merge(merged, parts, columns, reason="the rows of both sides, of which equal ones come out once")
+    distinct = Select(tuple(SelectItem(Column(column), column) for column in columns), is_distinct=True)
+    yield from plan_select(name, distinct, options, merged, frozenset(column.lower() for column in columns))
 
 
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
@@ -368,6 +387,9 @@ def _job(members: list[Stage]) -> Job:
     )
     if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
         members = [keep_headers(stage) if isinstance(stage, Aggregate) else stage for stage in members]
+    read = {name for stage in members if not isinstance(stage, Write | LateRows) for name in stage.inputs}
+    timeless = [stage for stage in members if isinstance(stage, Aggregate) and stage.window is None and stage.name in read]
+    members = [keep_time(stage) if isinstance(stage, Aggregate) and stage in timeless else stage for stage in members]
     members = judge_row_by_row(members)
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 

@@ -9,8 +9,8 @@ from typing import Any
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, item_name, select_scopes
-from windrow.model.expr import Call, Cast, Literal, Node, Path, transform
-from windrow.model.query import Select
+from windrow.model.expr import Call, Cast, Column, Literal, Node, Path, Star, transform
+from windrow.model.query import Select, SelectItem
 from windrow.model.types import VARIANT
 
 Change = Callable[[Node, Scope], Node | None]
@@ -39,6 +39,15 @@ def change_select(select: Select, names: Names, change: Change) -> Select:
         qualify=changed(select.qualify, scopes.after),
         order_by=tuple(changed(key, scopes.after) for key in select.order_by),
     )
+
+
+def name_stars(select: Select, names: Names) -> Select:
+    """``SELECT DISTINCT *`` compares columns, so they are named."""
+    if not select.is_distinct or not any(isinstance(item.expr, Star) for item in select.items):
+        return select
+    columns = [column for binding in select_scopes(select, names).rows.bindings for column in binding.columns]
+    starred = tuple(SelectItem(Column(column.name), column.name) for column in columns)
+    return replace(select, items=tuple(each for item in select.items for each in (starred if isinstance(item.expr, Star) else (item,))))
 
 
 def open_variants(select: Select, names: Names, *, is_strict: bool) -> Select:

@@ -183,6 +183,8 @@ class Aggregate:
     headers: tuple[HeaderChange, ...] = ()
     # Whether the source has headers at all: an emission then has those of its group's last row.
     keeps_headers: bool = False
+    # Whether the event time of the last row is kept: there is no window to take it from, and someone reads the emissions.
+    keeps_time: bool = False
     is_strict: bool = False
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
@@ -272,6 +274,10 @@ class Lookup:
     table: Side
     on: Expr | None
     on_missing: str
+    # FOR SYSTEM_TIME AS OF: the version of the table's row that was in force then, by the event time of its rows.
+    as_of: Expr | None = None
+    # Columns that tell rows of the table apart where it has no key: rows that agree in them are versions of one.
+    compared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -335,10 +341,11 @@ class LateRows:
 
 @dataclass(frozen=True)
 class Merge:
-    """UNION ALL: the rows of several inputs, matched by position."""
+    """UNION ALL: the rows of several inputs, matched by position under the names of the first (none where they are not known)."""
 
     name: str
     parts: tuple[str, ...]
+    columns: tuple[str, ...]
     reason: str = ""
 
     @property

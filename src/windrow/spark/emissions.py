@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
+from windrow.plan.event_times import LAST_TIME
 from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.stages import Aggregate
 from windrow.spark.answers import consult
@@ -80,7 +81,7 @@ class Finisher:
         arrived = f"timestamp_micros({of_batch(f'{arrival}L', SEQ)})"
         frame = frame.selectExpr(
             "*",
-            f"coalesce({quote(END)}, {arrived}) AS `_event_time`",
+            f"coalesce({quote(LAST_TIME if stage.keeps_time else END)}, {arrived}) AS `_event_time`",
             f"{arrived} AS `_timestamp`",
             f"{self._key_sql()} AS `_key`",
         )
@@ -117,7 +118,8 @@ def speaks_again(stage: Aggregate) -> bool:
 
 def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
     """(output name, column of the step) for every item, or None where any item is more than that."""
-    if stage.having is not None or stage.order_by or stage.key is not None or len(stage.keys) > 1 or stage.headers or stage.keeps_headers:
+    is_plain = stage.having is None and not stage.order_by and stage.key is None and len(stage.keys) <= 1
+    if not is_plain or stage.headers or stage.keeps_headers or stage.keeps_time:
         return None
     bare = {item.slot: part_names(item) for item in stage.aggregates if form_of(item).finish in ("{n}", "{s}", "{m}", "{b}", "{v}")}
     plain: dict[str, str] = {slot: next(iter(names.values())) for slot, names in bare.items()}

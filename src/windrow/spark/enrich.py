@@ -14,10 +14,12 @@ from windrow.spark.expressions import quote, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.querying import strictness
 from windrow.spark.reading import FATE, spark_type
+from windrow.spark.tables import ReferenceTables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_UNTIL, _NTH = "_until", "_nth"
 _FOUND = "_found"  # prefix of the columns that say whether a table had a row
 # What ``join.on_missing = default`` puts in place of NULL, by the start of a Spark type's name.
 _DEFAULTS = {
@@ -42,12 +44,12 @@ class Enriched:
     skipped: int = 0
 
 
-def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[str], DataFrame]) -> Enriched:
-    """``table`` gives a table by its name, as it stands."""
+def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[str], DataFrame], tables: ReferenceTables) -> Enriched:
+    """``table`` gives a table as it stands now, ``tables`` all versions of those that have some."""
     frame = qualified(source.as_frame(spark), stage.stream)
     with strictness(frame.sparkSession, stage.is_strict):
         for index, lookup in enumerate(stage.lookups):
-            frame = _look_up(frame, index, lookup, table(lookup.table.input))
+            frame = _look_up(frame, index, lookup, table, tables)
         total, skipped = _judge(stage, frame)
         for index, lookup in enumerate(stage.lookups):
             if lookup.on_missing in ("skip", "fail"):
@@ -76,15 +78,30 @@ def qualified(frame: DataFrame, side: Side, *, is_stream: bool = True) -> DataFr
     return frame.selectExpr(*columns, *travelling)
 
 
-def _look_up(frame: DataFrame, index: int, lookup: Lookup, table: DataFrame) -> DataFrame:
+def _look_up(frame: DataFrame, index: int, lookup: Lookup, table: Callable[[str], DataFrame], tables: ReferenceTables) -> DataFrame:
     from pyspark.sql import functions
 
     found = f"{_FOUND}{index}"
-    side = qualified(table, lookup.table, is_stream=False).selectExpr("*", f"true AS {found}")
-    condition = functions.expr("true" if lookup.on is None else to_sql(lookup.on))
-    joined = frame.join(functions.broadcast(side), condition, "left")
-    values = [_value(name, type_, found, lookup) for name, type_ in side.dtypes if name != found]
+    side = _versions(lookup, tables) if lookup.as_of is not None else qualified(table(lookup.table.input), lookup.table, is_stream=False)
+    side = side.selectExpr("*", f"true AS {found}")
+    condition = "true" if lookup.on is None else to_sql(lookup.on)
+    if lookup.as_of is not None:
+        at, since = to_sql(lookup.as_of), quote(f"{lookup.table.prefix}._event_time")
+        condition += f" AND {since} <= {at} AND coalesce({at} < {_UNTIL}, true)"
+    joined = frame.join(functions.broadcast(side), functions.expr(condition), "left")
+    values = [_value(name, type_, found, lookup) for name, type_ in side.dtypes if name not in (found, _UNTIL)]
     return joined.selectExpr(*(quote(name) for name in frame.columns), *values, f"coalesce({found}, false) AS {found}")
+
+
+def _versions(lookup: Lookup, tables: ReferenceTables) -> DataFrame:
+    """The rows of a table with the time at which the next version of each took its place."""
+    side = qualified(tables.versions(lookup.table.input), lookup.table, is_stream=False)
+    keys = [f"{lookup.table.prefix}.{key}".lower() for key in tables.primary_key(lookup.table.input)] or list(lookup.compared)
+    since = quote(f"{lookup.table.prefix}._event_time")
+    # Of two versions with the same time, the one that came later counts.
+    side = side.selectExpr("*", f"monotonically_increasing_id() AS {_NTH}")
+    until = f"lead({since}) OVER (PARTITION BY {', '.join(map(quote, keys)) or '1'} ORDER BY {since}, {_NTH})"
+    return side.selectExpr("*", f"{until} AS {_UNTIL}").drop(_NTH)
 
 
 def _value(name: str, type_: str, found: str, lookup: Lookup) -> str:

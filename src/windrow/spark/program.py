@@ -211,7 +211,7 @@ class BatchProgram:
         source = run.flows.get(stage.stream.input)
         if source is None:
             return
-        found = enrich(self._spark, stage, source, lambda name: self._table(name, run))
+        found = enrich(self._spark, stage, source, lambda name: self._table(name, run), self.tables)
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)

@@ -41,6 +41,8 @@ class ReferenceTables:
         self._spark = spark
         self._tables = {table.name: table for table in job.tables}
         self._waits = _waits(job)
+        lookups = [lookup for stage in job.stages if isinstance(stage, Enrich) for lookup in stage.lookups]
+        self._versioned = {lookup.table.input for lookup in lookups if lookup.as_of is not None}
         self._rows: dict[str, pa.Table] = {}
         self._frames: dict[str, DataFrame] = {}
         self._views: dict[str, str] = {}
@@ -84,7 +86,7 @@ class ReferenceTables:
         good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])
         held = self._rows.get(name)
         both = good if held is None else pa.concat_tables([held, good])
-        self._rows[name] = _latest(both, table.primary_key)
+        self._rows[name] = both if name in self._versioned else _latest(both, table.primary_key)
         self._frames.pop(name, None)
         if name in self._views:
             self.frame(name).createOrReplaceGlobalTempView(self._views[name])
@@ -117,8 +119,17 @@ class ReferenceTables:
             if rows is None or not rows.num_rows:
                 self._frames[name] = empty_table(self._spark, self._tables[name].read.columns)
             else:
-                self._frames[name] = self._spark.createDataFrame(rows).coalesce(1)
+                latest = _latest(rows, self._tables[name].primary_key)
+                self._frames[name] = self._spark.createDataFrame(latest).coalesce(1)
         return self._frames[name]
+
+    def versions(self, name: str) -> DataFrame:
+        """Every row that there ever was, in the order in which they came."""
+        rows = self._rows.get(name)
+        return self.frame(name) if rows is None or not rows.num_rows else self._spark.createDataFrame(rows).coalesce(1)
+
+    def primary_key(self, name: str) -> tuple[str, ...]:
+        return self._tables[name].primary_key
 
     def view(self, name: str) -> str:
         """The global temporary view of a table, which SQL of any session can read."""

@@ -24,7 +24,7 @@ def merge(spark: SparkSession, stage: Merge, flows: Mapping[str, Flow]) -> Flow 
     there = [flows[name] for name in stage.parts if name in flows]
     if not there:
         return None
-    columns = there[0].columns
+    columns = stage.columns or there[0].columns
     frames = [flow.as_frame(spark).withColumnsRenamed(dict(zip(flow.columns, columns, strict=True))) for flow in there]
     return Flow(columns, _union(frames))
 

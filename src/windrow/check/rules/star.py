@@ -38,8 +38,6 @@ def _items(block: Block) -> Iterator[Diagnostic]:
         elif block.scopes.is_aggregate and block.outer is None:
             keys = "the GROUP BY columns" if block.select.group_by else "the columns"
             yield Diagnostic("WR216", f"{shown} cannot stand in a query that aggregates", span, f"name {keys} instead, or write COUNT(*)")
-        elif block.select.source is None:
-            yield Diagnostic("WR216", f"{shown} without FROM", span, "add FROM and the name of a stream")
         elif item.expr.qualifier is not None and block.scopes.rows.binding(item.expr.qualifier) is None:
             known = ", ".join(f"{binding.name}.*" for binding in block.scopes.rows.bindings if binding.name)
             yield Diagnostic("WR216", f'unknown name "{item.expr.qualifier}" before .*', span, f"write {known}")

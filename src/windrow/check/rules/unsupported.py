@@ -14,7 +14,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Node, Over
 from windrow.model.options import Option
 from windrow.model.place import Span
-from windrow.model.query import NamedSource, Select, Union
+from windrow.model.query import Select, Union
 from windrow.model.statement import (
     CreateStream,
     CreateStreamAs,
@@ -36,10 +36,6 @@ class Gap:
 
 def _is(*kinds: type[Node]) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, kinds)
-
-
-def _select(claim: Callable[[Select], bool]) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, Select) and claim(node)
 
 
 def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
@@ -89,15 +85,12 @@ _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCE
 
 GAPS: tuple[Gap, ...] = (
     Gap("CREATE TABLE with this connector is", _is_not_loadable, f"use one of: {', '.join(_LOADABLE)}"),
-    Gap("SELECT without FROM is", _select(lambda select: select.source is None), "add FROM and the name of a stream"),
-    Gap("FOR SYSTEM_TIME AS OF is", lambda node: isinstance(node, NamedSource) and node.as_of is not None, "remove it"),
     Gap("this aggregate, or DISTINCT in it, is", _is_missing_aggregate, _AGGREGATES_THERE_ARE, is_fine_with_over=True),
     Gap(
         "OVER after DISTINCT, FILTER, ORDER BY inside the call or WITHIN GROUP, and after the dialect's own aggregates, is",
         _is_beyond_spark,
         "write CASE WHEN inside the call, or use FIRST_VALUE, MIN and MAX",
     ),
-    Gap("UNION without ALL is", lambda node: isinstance(node, Union) and not node.is_all, "write UNION ALL"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
     Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
