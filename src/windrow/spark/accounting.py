@@ -11,9 +11,10 @@ from windrow.errors import JobError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Derive, Job, LookBack, Read
+from windrow.spark.carrying import ROW, carried_row, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import of_batch, to_sql
-from windrow.spark.feeds import ROW, ROWS_COUNT, carried_row
+from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.flow import Flow
 from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
 from windrow.spark.querying import query
@@ -65,6 +66,7 @@ class Accountant:
         by = f"{FATE}, _partition, {ROW}"
         found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM (SELECT *, {row} AS {ROW} FROM {view}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
+        found = unpack_rows(found, frame.schema)
         self.book_source(read.name, found, batch_id, result)
         result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))

@@ -13,7 +13,8 @@ import pyarrow as pa
 from windrow.errors import JobError
 from windrow.plan.stages import Aggregate
 from windrow.spark.buckets import BUCKET, BucketWork, books_of
-from windrow.spark.feeds import ROW, ROWS_COUNT
+from windrow.spark.carrying import ROW
+from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.home import Gathered, Taken, kept_rows
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import strictness, view_of

@@ -18,8 +18,8 @@ from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
+from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.expressions import of_batch, quote, to_sql
-from windrow.spark.marks import MARKS
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
@@ -27,7 +27,6 @@ from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.speech import WHEN
 
-ROW = "_row"  # the whole row, for one that is set aside
 ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
 TIME = "_t"  # event time, microseconds
 CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
@@ -241,16 +240,6 @@ def _first_start(fixed: Fixed) -> str:
     """Start of the earliest window that holds a row."""
     reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
     return f"({_last_start(fixed)} - {reach} * {fixed.advance})"
-
-
-def carried_row(columns: tuple[str, ...], guard: str) -> str:
-    """The row as one struct, for rows where ``guard`` holds: its own columns and where it came from.
-
-    The guard stands at every field too: a field that can be NULL is one that Arrow takes inside a struct that is NULL.
-    """
-    skipped = {FATE, SEQ, ROW, *MARKS}
-    fields = ", ".join(f"CASE WHEN {guard} THEN {quote(c)} END AS {quote(c)}" for c in columns if c not in skipped)
-    return f"CASE WHEN {guard} THEN struct({fields}) END"
 
 
 def _is_carried(stage: Aggregate) -> str:

@@ -15,10 +15,11 @@ from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.accounting import Accountant
 from windrow.spark.batch import Run
+from windrow.spark.carrying import ROW, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.event_time import own_time_sql
-from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
+from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home
 from windrow.spark.homes import Homes
@@ -33,6 +34,7 @@ from windrow.windowing.step import Tick, WindowStep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 # Up to so many partitions, their clocks ride along as columns of the same job.
 MOST_CLOCK_COLUMNS = 8
@@ -59,6 +61,8 @@ class Grouping:
         self._homes = homes
         self._marks = marks
         self._accountant = accountant
+        # What the rows of each stage look like, for those that are set aside.
+        self._shapes: dict[str, StructType] = {}
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self.direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
 
@@ -113,7 +117,8 @@ class Grouping:
         )
         home = self._home_of(stage, run)
         gathered = home.gather(frame, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
-        fed = gathered.books
+        self._shapes[stage.name] = frame.schema
+        fed = unpack_rows(gathered.books, frame.schema)
         if direct is not None:
             self._marks.advance(direct, _greatest(fed, request.partitions), run)
             self._accountant.book_source(direct, fed, batch_id, run.result)
@@ -168,10 +173,11 @@ class Grouping:
             run.tables[stage.name] = taken.tables
         account = run.result.ledger.statement(stage.name)
         if taken.refused is not None:
-            count = pc.sum(taken.refused[ROWS_COUNT]).as_py()
+            refused = unpack_rows(taken.refused, self._shapes[stage.name])
+            count = pc.sum(refused[ROWS_COUNT]).as_py()
             account.passed -= count
             if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):
-                self._late(stage, taken.refused, run)
+                self._late(stage, refused, run)
             else:
                 account.dropped[Fate.LATE.code] += count
         if taken.emissions is None or not taken.emissions.height:

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.model.fate import Fate
-from windrow.spark.feeds import CLOCK, INCLUDED, ROW, ROWS_COUNT
+from windrow.spark.carrying import ROW
+from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import query
 from windrow.windowing.sessions import LATE_ID

@@ -1,0 +1,113 @@
+"""A row that is set aside leaves a batch whole, as text beside the groups: what Spark groups by must be small and simple.
+
+A struct would do the same, but Spark then leaves its faster hash table, and its generated code has every field of every row in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.connectors.runtime import SEQ
+from windrow.spark.expressions import quote
+from windrow.spark.marks import MARKS
+from windrow.spark.reading import FATE
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+ROW = "_row"
+_SKIPPED = {FATE, SEQ, ROW, *MARKS}
+_OPTIONS = (
+    "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
+)
+
+
+def carried_row(columns: tuple[str, ...], guard: str) -> str:
+    """SQL of a row's own columns and where it came from, for rows where ``guard`` holds."""
+    fields = ", ".join(quote(name) for name in columns if name not in _SKIPPED)
+    return f"CASE WHEN {guard} THEN to_json(struct({fields}), {_OPTIONS}) END"
+
+
+def unpack_rows(table: pa.Table, schema: StructType) -> pa.Table:
+    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    whole = _whole(schema)
+    texts = table[ROW]
+    read = _reader(whole)
+    rows = [read(json.loads(text, parse_float=Decimal)) for text in texts.drop_null().to_pylist()]
+    is_there = pc.is_valid(texts)
+    number = pc.subtract(pc.cumulative_sum(is_there.cast(pa.int64())), 1)
+    places = pc.if_else(is_there, number, pa.scalar(None, pa.int64()))
+    column = pa.array(rows, to_arrow_type(whole, timezone="UTC")).take(places)
+    return table.set_column(table.column_names.index(ROW), ROW, column)
+
+
+def _whole(schema: StructType) -> StructType:
+    """What is carried. A variant has no shape that Arrow could be told of: it stays the JSON that it is."""
+    from pyspark.sql.types import StringType, StructField, StructType, VariantType
+
+    kept = [field for field in schema.fields if field.name not in _SKIPPED]
+    return StructType([StructField(f.name, StringType() if isinstance(f.dataType, VariantType) else f.dataType) for f in kept])
+
+
+def _reader(kind: DataType) -> Callable[[Any], Any]:
+    """What makes of a value in JSON the value that Arrow takes for a type of Spark's."""
+    from pyspark.sql.types import ArrayType, DecimalType, MapType, StructType
+
+    match kind:
+        case StructType():
+            fields = [(field.name, _reader(field.dataType)) for field in kind.fields]
+            return _unless_null(lambda value: {name: read(value.get(name)) for name, read in fields})
+        case ArrayType():
+            element = _reader(kind.elementType)
+            return _unless_null(lambda value: [element(each) for each in value])
+        case MapType():
+            key, entry = _reader(kind.keyType), _reader(kind.valueType)
+            return _unless_null(lambda value: [(key(name), entry(each)) for name, each in value.items()])
+        case DecimalType():
+            unit = Decimal(1).scaleb(-kind.scale)
+            return _unless_null(lambda value: Decimal(value).quantize(unit))
+        case _:
+            return _unless_null(_READERS.get(kind.typeName(), _text))
+
+
+def _unless_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _truth(value: Any) -> bool:
+    """A key of a map is text, whatever its type."""
+    return value if isinstance(value, bool) else value == "true"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "timestamp": _instant,
+    "timestamp_ntz": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "binary": base64.b64decode,
+    "double": float,
+    "float": float,
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "boolean": _truth,
+}
