@@ -11,7 +11,8 @@ from windrow.sql import format_script, parse
 from windrow.testing import Case, load_cases
 from windrow.testing.inference import created_names, infer_columns, memory_stream, memory_table, read_names
 
-CASES = (*sorted((ROOT / "tests/conformance/cases").glob("*.jsonl")), *sorted((ROOT / "examples").rglob("*.jsonl")))
+_FILES = ("tests/conformance/cases/*.jsonl", "examples/*/cases.jsonl", "examples/corpus/*/*.json")
+CASES = [path for pattern in _FILES for path in sorted(ROOT.glob(pattern))]
 PRELUDE = next(block.text for block in blocks(ROOT / "docs/sql.md") if "prelude" in block.marks)
 
 
