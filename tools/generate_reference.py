@@ -8,6 +8,7 @@ compares the pages with what this would write.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -289,6 +290,34 @@ def row_codes() -> str:
     return table(("code", "because"), ((code(name), meaning) for name, meaning in ROW_CODES.items()))
 
 
+# The corpus of examples
+
+_TOPICS = {
+    "trading": "Trading",
+    "iot": "Devices and meters",
+    "web": "Web analytics",
+    "llm": "Operating language models",
+    "otel": "OpenTelemetry",
+    "nexmark": "Nexmark",
+}
+
+
+def corpus_index() -> str:
+    """The queries of examples/corpus by topic, each with what its first comment says."""
+    parts = []
+    for topic, title in _TOPICS.items():
+        queries = sorted(path for path in (ROOT / "examples/corpus" / topic).glob("*.sql") if not path.name.endswith(".batch.sql"))
+        rows = ((f"[{path.stem}](../examples/corpus/{topic}/{path.name})", _head_comment(path)) for path in queries)
+        parts.append(f"### {title}\n{table(('query', 'what it is for'), rows)}")
+    return "\n\n".join(parts)
+
+
+def _head_comment(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = itertools.takewhile(lambda line: line.startswith("-- ") and not line.startswith("-- @"), lines)
+    return " ".join(line.removeprefix("-- ") for line in head)
+
+
 REGIONS: dict[str, Callable[[], str]] = {
     "source options": source_options,
     "query options": query_options,
@@ -301,6 +330,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "system columns": system_columns,
     "run settings": run_settings,
     "row codes": row_codes,
+    "corpus": corpus_index,
 }
 PAGES: dict[str, Callable[[], str]] = {"errors.md": errors_page, "support.md": support_page, "functions.md": functions_page}
 

@@ -47,18 +47,14 @@ class JoinNames:
         self._inputs = inputs
         self._types = {column.name: column.type for given in inputs for column in given.physical}
         self._merged: dict[str, Expr] = {}
+        self._used: dict[int, list[Expr]] = {}
         for position, join in enumerate(joins, 1):
-            for name in join.using:
-                self._merged[name.lower()] = self._merge(name, join.kind, position)
+            # What a name means to the left of a join is known before the join makes one column of both.
+            pairs = {name.lower(): (self._left_of(name, position), Column(inputs[position].name_of(name))) for name in join.using}
+            self._used[position] = [Binary("=", left, right) for left, right in pairs.values()]
+            self._merged.update({name: _merge(join.kind, left, right) for name, (left, right) in pairs.items()})
 
-    def _merge(self, name: str, kind: JoinKind, position: int) -> Expr:
-        """A column of USING stands for both sides: the one that is always there, or whichever is there."""
-        left, right = self.left_of(name, position), Column(self._inputs[position].name_of(name))
-        if kind is JoinKind.FULL:
-            return Call("coalesce", (left, right))
-        return right if kind is JoinKind.RIGHT else left
-
-    def left_of(self, name: str, position: int) -> Expr:
+    def _left_of(self, name: str, position: int) -> Expr:
         """The column of that name among the inputs before a join."""
         if name.lower() in self._merged:
             return self._merged[name.lower()]
@@ -72,8 +68,7 @@ class JoinNames:
         """ON, or what USING stands for, by physical names."""
         if join.on is not None:
             return self.resolve(join.on)
-        right = self._inputs[position]
-        return all_of(Binary("=", self.left_of(name, position), Column(right.name_of(name))) for name in join.using)
+        return all_of(self._used[position])
 
     def resolve(self, node: Expr, hidden: frozenset[str] = frozenset()) -> Expr:
         """``hidden`` are names that mean something else here: aliases of the list, parameters of a lambda."""
@@ -145,6 +140,13 @@ class JoinNames:
                 key = column.name.lower() if is_merged else given.name_of(column.name)
                 items.setdefault(key, SelectItem(expr, column.name))
         return list(items.values())
+
+
+def _merge(kind: JoinKind, left: Expr, right: Expr) -> Expr:
+    """A column of USING stands for both sides: the one that is always there, or whichever is there."""
+    if kind is JoinKind.FULL:
+        return Call("coalesce", (left, right))
+    return right if kind is JoinKind.RIGHT else left
 
 
 def all_of(parts: Iterable[Expr]) -> Expr | None:

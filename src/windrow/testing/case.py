@@ -52,11 +52,21 @@ def _objects(path: Path) -> Iterator[tuple[Any, str]]:
         ) from error
     if path.suffix == ".json":
         data = _parse(text, str(path))
-        yield from ((item, f"{path}, case {i + 1}") for i, item in enumerate(data if isinstance(data, list) else [data]))
+        if isinstance(data, dict):
+            data = [_with_query_beside(data, path)]
+        yield from ((item, f"{path}, case {i + 1}") for i, item in enumerate(data))
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             yield _parse(line, f"{path}, line {number}"), f"{path}, line {number}"
+
+
+def _with_query_beside(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    """A case that is a file of its own may leave its SQL to the .sql file of the same name, and is named after it."""
+    query = path.with_suffix(".sql")
+    if "sql" in data or not query.is_file():
+        return data
+    return {"name": path.stem, "sql": query.read_text(encoding="utf-8"), **data}
 
 
 def _parse(text: str, place: str) -> Any:

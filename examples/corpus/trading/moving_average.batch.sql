@@ -1,0 +1,2 @@
+SELECT symbol, price, round(avg(price) OVER (PARTITION BY symbol ORDER BY _event_time ROWS BETWEEN 2 PRECEDING AND CURRENT ROW), 3) AS average
+FROM trades WHERE symbol <> 'CORE'
