@@ -307,6 +307,8 @@ def corpus_index() -> str:
     parts = []
     for topic, title in _TOPICS.items():
         queries = sorted(path for path in (ROOT / "examples/corpus" / topic).glob("*.sql") if not path.name.endswith(".batch.sql"))
+        if not queries:
+            continue
         rows = ((f"[{path.stem}](../examples/corpus/{topic}/{path.name})", _head_comment(path)) for path in queries)
         parts.append(f"### {title}\n{table(('query', 'what it is for'), rows)}")
     return "\n\n".join(parts)

@@ -1,0 +1,1 @@
+SELECT experiment_id, variant_id, sum(sample_size) AS samples, round(sum(metric_value * sample_size) / sum(sample_size), 4) AS mean FROM results WHERE metric_name = 'quality' GROUP BY experiment_id, variant_id

@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT request_id, model, latency_ms, avg(latency_ms) OVER (PARTITION BY model ORDER BY _event_time ROWS BETWEEN 5 PRECEDING AND 1 PRECEDING) AS usual FROM performance) WHERE latency_ms > 2 * usual

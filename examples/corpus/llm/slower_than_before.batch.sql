@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT model, window(_event_time, '5 minutes').start AS since, avg(latency_ms) AS avg_ms, lag(avg(latency_ms)) OVER (PARTITION BY model ORDER BY window(_event_time, '5 minutes').end) AS before_ms FROM performance GROUP BY model, window(_event_time, '5 minutes')) WHERE avg_ms > 1.5 * before_ms

@@ -1,0 +1,1 @@
+SELECT auction, bidder, price, _event_time AS at FROM bid

@@ -1,0 +1,4 @@
+-- Nexmark q22: the folders in the address of a bid.
+SELECT auction, SPLIT_PART(url, '/', 4) AS dir1, SPLIT_PART(url, '/', 5) AS dir2, SPLIT_PART(url, '/', 6) AS dir3
+FROM bid
+WHERE channel = 'Apple';

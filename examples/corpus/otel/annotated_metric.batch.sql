@@ -1,0 +1,1 @@
+SELECT route, millis FROM access WHERE status < 500

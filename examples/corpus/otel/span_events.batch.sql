@@ -1,0 +1,1 @@
+SELECT trace_id, name, at_ms FROM spans LATERAL VIEW OUTER inline(events) e AS name, at_ms

@@ -1,0 +1,1 @@
+SELECT c.visitor, c._event_time AS filled_at FROM carts AS c LEFT ANTI JOIN payments AS p ON p.visitor = c.visitor AND p._event_time BETWEEN c._event_time AND c._event_time + INTERVAL 30 MINUTES

@@ -1,0 +1,1 @@
+SELECT DISTINCT visitor, page FROM clicks

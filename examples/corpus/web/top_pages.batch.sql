@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT page, count(*) AS views, rank() OVER (PARTITION BY window(_event_time, '10 minutes') ORDER BY count(*) DESC) AS place, window(_event_time, '10 minutes').start AS since FROM clicks GROUP BY page, window(_event_time, '10 minutes')) WHERE place = 1
