@@ -48,10 +48,15 @@ class SourceStream:
 
 @dataclass(frozen=True)
 class SinkRequest:
-    """An output to write. ``statement`` is its name; ``options`` as in SourceRequest."""
+    """An output to write. ``statement`` is its name; ``options`` as in SourceRequest.
+
+    ``job`` tells the batches of one job from those of every other, and of the same job begun anew: batch 7 of a job is
+    written once, and batch 7 of another is another. It stays the same over restarts.
+    """
 
     statement: str
     options: Mapping[str, str]
+    job: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class Checkpoint:
 
     def last_committed(self) -> int:
         """-1 where no batch was."""
-        return max((int(name) for name in self._commits.names() if name.isdigit()), default=-1)
+        return max(_numbers(self._commits), default=-1)
 
     @cached_property
     def _commits(self) -> Folder:
@@ -35,15 +35,14 @@ class Checkpoint:
 
     def restorable(self) -> set[int]:
         """Batches of which Spark still knows how far the sources had been read."""
-        return {int(name) for name in self._commits.names() if name.isdigit()} & {int(n) for n in self._offsets.names() if n.isdigit()}
+        return _numbers(self._commits) & _numbers(self._offsets)
 
     def go_back_to(self, batch_id: int) -> None:
         """Make Spark believe that this batch was the last."""
         for log in (self._commits, self._offsets):
-            for name in log.names():
-                if name.isdigit() and int(name) > batch_id:
-                    log.remove(name)
-                    log.remove(f".{name}.crc")
+            for number in _numbers(log):
+                if number > batch_id:
+                    _remove(log, str(number))
 
     def arrival_of(self, batch_id: int) -> int:
         """Spark notes a batch's time in its offset log before the batch runs, so a batch that runs again sees the same."""
@@ -66,16 +65,24 @@ class Checkpoint:
             for name in log.names():
                 entry = name.removesuffix(".compact")
                 if entry.isdigit() and int(entry) > offset.get("logOffset", -1) and _lists_files(log.read(name)):
-                    log.remove(name)
-                    log.remove(f".{name}.crc")
+                    _remove(log, name)
 
     def _planned_offsets(self) -> Iterator[dict[str, Any]]:
         """What the newest batch in the offset log reads up to, a source each: after a line of version and one about the batch."""
-        batches = [int(name) for name in self._offsets.names() if name.isdigit()]
+        batches = _numbers(self._offsets)
         if batches:
             for line in self._offsets.read(str(max(batches))).decode().splitlines()[2:]:
                 offset = json.loads(line) if line.startswith("{") else {}
                 yield offset if isinstance(offset, dict) else {}
+
+
+def _numbers(log: Folder) -> set[int]:
+    return {int(name) for name in log.names() if name.isdigit()}
+
+
+def _remove(log: Folder, name: str) -> None:
+    log.remove(name)
+    log.remove(f".{name}.crc")
 
 
 def _lists_files(entry: bytes) -> bool:

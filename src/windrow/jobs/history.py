@@ -14,20 +14,19 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.identity import BUCKETS, LETTERS, STATE, card_id
 from windrow.jobs.lease import Lease
 from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
 from windrow.spark.interval_join import side_steps
 from windrow.spark.job_state import JobState, buckets_name
-from windrow.spark.state_file import TornFileError, decode
+from windrow.spark.state_file import TornFileError, decode, frame_of
 from windrow.spark.state_store import StateStore
 from windrow.spark.steps import steps_of
 from windrow.sql.render import render_expr
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, END, START
-
-STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
 
 
 @dataclass(frozen=True)
@@ -129,9 +128,7 @@ class JobHistory:
             header, tables = decode(work.open_windows(bucket, batch_id))
             size += header["bytes"]
             if "windows" in tables:
-                frame = pl.from_arrow(tables["windows"])
-                assert isinstance(frame, pl.DataFrame)
-                parts.append(_named(stage, frame))
+                parts.append(_named(stage, frame_of(tables["windows"])))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
 
     def restore(self, batch_id: int) -> int:
@@ -146,7 +143,7 @@ class JobHistory:
             for write in self.job.writes:
                 forget = getattr(import_module(CONNECTORS[write.connector].runtime), "forget_after", None)
                 if forget is not None:
-                    forget(SinkRequest(write.input, dict(write.options)), batch_id)
+                    forget(SinkRequest(write.input, dict(write.options), card_id(self._folder)), batch_id)
             _forget_files(self._folder.child(LETTERS), batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)

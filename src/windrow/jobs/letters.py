@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.errors import JobError, UsageError
-
-FOLDER = "dead_letters"
+from windrow.jobs.identity import CARD, LETTERS
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,15 @@ class JobLetters:
 def read_letters(state: Path) -> list[JobLetters]:
     """Every job below a state folder, with its dead letters. The folder of one job is taken too."""
     try:
-        folders = [state] if (state / "job.json").is_file() else sorted(path.parent for path in state.glob("*/job.json"))
+        folders = [state] if (state / CARD).is_file() else sorted(path.parent for path in state.glob(f"*/{CARD}"))
     except OSError as error:
         raise UsageError("WR801", f"cannot read the folder {state}: {error.strerror}", "check its permissions: ls -ld") from error
-    return [JobLetters(_job_name(folder), folder / FOLDER, tuple(_records(folder / FOLDER))) for folder in folders]
+    return [JobLetters(_job_name(folder), folder / LETTERS, tuple(_records(folder / LETTERS))) for folder in folders]
 
 
 def _job_name(folder: Path) -> str:
     try:
-        return str(json.loads((folder / "job.json").read_text(encoding="utf-8"))["job"])
+        return str(json.loads((folder / CARD).read_text(encoding="utf-8"))["job"])
     except (OSError, ValueError, KeyError):
         return folder.name
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 import time
 from importlib import import_module
@@ -18,6 +16,7 @@ from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest,
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
+from windrow.jobs.identity import BUCKETS, LETTERS, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-STATE_FORMAT = 1
 # How long a stop waits for Spark to note the last batch as done. Should it not come to that, the batch simply runs again.
 COMMIT_SECONDS = 10.0
 
@@ -109,9 +107,9 @@ class RunningJob:
         self._spark = spark
         self._options = options
         self._checkpoint = Checkpoint(spark, self.folder)
-        self._dead_letters = self.folder.child("dead_letters")
+        self._dead_letters = self.folder.child(LETTERS)
         self._store = StateStore(
-            self.folder.child("state"), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
+            self.folder.child(STATE), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
         )
         self._progress = Progress(job.name)
         self._sinks: dict[str, Sink] = {}
@@ -122,7 +120,7 @@ class RunningJob:
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name)
         try:
-            _claim(self.folder, job)
+            self._id = claim(self.folder, job)
         except WindrowError:
             self._lease.release()
             raise
@@ -140,7 +138,7 @@ class RunningJob:
         if self._is_ended:
             self._program.state = self._store.load(committed + 1, self._program.steps)
         for write in self.job.writes:
-            sink = _runtime(write.connector).open_sink(self._spark, SinkRequest(write.input, dict(write.options)))
+            sink = _runtime(write.connector).open_sink(self._spark, SinkRequest(write.input, dict(write.options), self._id))
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
@@ -170,7 +168,7 @@ class RunningJob:
                 "choose a shared folder with --state, or --set state.home=resident",
             )
         return HomeRules(
-            f"{self.folder.path}/buckets" if isinstance(self.folder, LocalFolder) else None,
+            f"{self.folder.path}/{BUCKETS}" if isinstance(self.folder, LocalFolder) else None,
             home,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),
@@ -315,26 +313,6 @@ class RunningJob:
             time.sleep(0.05)
         self._query.stop()
         self._finished.wait(60)
-
-
-def _claim(folder: Folder, job: Job) -> None:
-    """State belongs to the statements that made it: another query must not read it as its own."""
-    fingerprint = hashlib.sha256(repr(job.stages).encode()).hexdigest()
-    name = "job.json"
-    if name in folder.names():
-        known = json.loads(folder.read(name))
-        if known.get("format") != STATE_FORMAT:
-            raise UsageError(
-                "WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder"
-            )
-        if known["fingerprint"] != fingerprint:
-            raise UsageError(
-                "WR804",
-                f"the state in {folder.path} belongs to other statements than those of job {job.name}: the file has changed since",
-                "start with a new --state folder, or undo the change",
-            )
-        return
-    folder.write(name, json.dumps({"format": STATE_FORMAT, "job": job.name, "fingerprint": fingerprint}).encode())
 
 
 def _runtime(connector: str) -> Any:

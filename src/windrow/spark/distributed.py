@@ -18,7 +18,7 @@ from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.home import Gathered, Taken, kept_rows
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import strictness, view_of
-from windrow.spark.state_file import decode
+from windrow.spark.state_file import decode, frame_of
 from windrow.windowing.order import in_order
 from windrow.windowing.step import Tables, Tick, stack
 
@@ -74,7 +74,7 @@ class Distributed:
         for _, tables in answers:
             if "types" in tables:
                 self.state.schemas.setdefault(self.stage.name, tables["types"].schema)
-        emissions = stack([_frame(tables["emissions"]) for _, tables in answers if "emissions" in tables])
+        emissions = stack([frame_of(tables["emissions"]) for _, tables in answers if "emissions" in tables])
         refused = [tables["refused"] for _, tables in answers if "refused" in tables]
         keys = tuple(name for name, _ in self.stage.keys)
         return Taken(
@@ -83,10 +83,11 @@ class Distributed:
             pa.concat_tables(refused) if refused else None,
         )
 
-    def open_windows(self) -> pl.DataFrame | None:
-        work, batch_id = self._work, self.state.batch_id
+    def open_windows(self, batch_id: int) -> pl.DataFrame | None:
+        """What every bucket held after a batch."""
+        work = self._work
         answers = self._on_each(lambda bucket: work.open_windows(bucket, batch_id))
-        return stack([_frame(tables["windows"]) for _, tables in answers if "windows" in tables])
+        return stack([frame_of(tables["windows"]) for _, tables in answers if "windows" in tables])
 
     def _on_each(self, ask: Callable[[int], bytes]) -> list[tuple[dict[str, Any], dict[str, pa.Table]]]:
         """One task a bucket."""
@@ -121,12 +122,6 @@ class Distributed:
         placed = table.with_columns(pl.Series(BUCKET, numbers.to_pylist(), pl.Int32))
         for (bucket,), share in placed.partition_by(BUCKET, as_dict=True, include_key=False).items():
             yield int(bucket), share
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 def _map_in_arrow(frame: DataFrame, receive: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:

@@ -69,24 +69,29 @@ class Homes:
             self.distributed[stage.name] = Distributed(self._spark, stage, buckets, folder, state, every, retain)
         return self.distributed[stage.name]
 
-    def settle(self, steps: Mapping[str, WindowStep], state: JobState, after: Mapping[str, Tables], counters: dict[str, int]) -> None:
+    def check_limits(self, steps: Mapping[str, WindowStep], held: Mapping[str, Tables], counters: Mapping[str, int], batch_id: int) -> None:
         """Before a batch is done: nothing may have grown beyond its limit."""
-        held = {**state.tables, **after}
-        size = sum(_size(tables) for tables in held.values()) + sum(one.bytes_held for one in self.distributed.values())
-        if self._rules.max_bytes is not None and size > self._rules.max_bytes:
-            raise _beyond("the state of the job", f"{size:,} bytes", "state.max_bytes", self._rules.max_bytes)
+        if self._rules.max_bytes is not None:
+            size = sum(_size(tables) for tables in held.values()) + sum(one.bytes_held for one in self.distributed.values())
+            if size > self._rules.max_bytes:
+                raise _beyond("the state of the job", f"{size:,} bytes", "state.max_bytes", self._rules.max_bytes)
         if self._rules.max_groups is not None:
             for name, step in steps.items():
-                count = self._count(name, step, held.get(name, {}), counters, self._rules.max_groups)
+                is_here = buckets_name(name) not in counters
+                tables = held.get(name, {}) if is_here else None
+                count = self._count(name, step, tables, batch_id, self._rules.max_groups)
                 if count > self._rules.max_groups:
                     raise _beyond(f"the state of {name}", f"{count:,} groups and windows", "state.max_groups", self._rules.max_groups)
 
-    def _count(self, name: str, step: WindowStep, tables: Tables, counters: Mapping[str, int], enough: int) -> int:
-        """How many groups and windows a stage holds; not counted one by one where there cannot be more than ``enough``."""
-        if buckets_name(name) in counters:
+    def _count(self, name: str, step: WindowStep, tables: Tables | None, batch_id: int, enough: int) -> int:
+        """How many groups and windows a stage holds after a batch, here (``tables``) or with the executors.
+
+        They are not counted one by one where there cannot be more than ``enough``.
+        """
+        if tables is None:
             if self.distributed[name].rows_held <= enough:
                 return self.distributed[name].rows_held
-            there = self.distributed[name].open_windows()
+            there = self.distributed[name].open_windows(batch_id)
             return 0 if there is None else there.height
         rows = sum(table.height for table in tables.values())
         if rows <= enough:

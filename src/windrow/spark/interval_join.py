@@ -21,6 +21,7 @@ from windrow.spark.flow import Flow
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import strictness
 from windrow.spark.reading import spark_type
+from windrow.spark.state_file import frame_of
 from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, find_pairs
 from windrow.windowing.step import Tables, Tick
 
@@ -190,9 +191,7 @@ class _Batch:
     everything: pl.DataFrame | None = field(init=False)
 
     def __post_init__(self) -> None:
-        frame = None if self.table is None else pl.from_arrow(self.table)
-        assert frame is None or isinstance(frame, pl.DataFrame)
-        self.new = frame
+        frame = self.new = None if self.table is None else frame_of(self.table)
         there = [each for each in (self.held, None if frame is None else frame.drop(MARK)) if each is not None]
         self.everything = pl.concat(there, how="diagonal_relaxed") if there else None
 

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.observe.ledger import Ledger
+from windrow.spark.state_file import frame_of
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import END, NEVER, START
 from windrow.windowing.having import LET_OUT, settle
@@ -73,14 +74,11 @@ class JobState:
         if rows is None or rows.num_rows == 0:
             return None
         self.schemas[name] = rows.schema
-        frame = pl.from_arrow(rows)
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+        return frame_of(rows)
 
     def settle_having(self, name: str, verdicts: pa.Table, kept_beyond: int) -> tuple[pl.DataFrame, Tables]:
         """What HAVING makes of a batch's emissions, and what is known of the groups after it."""
-        frame = pl.from_arrow(verdicts)
-        assert isinstance(frame, pl.DataFrame)
+        frame = frame_of(verdicts)
         keys = tuple(column for column in frame.columns if column not in (START, END, LET_OUT))
         judged, known = settle(keys, self.tables.get(having_name(name), {}).get(KNOWN), frame, kept_beyond)
         return judged, {} if known is None or not known.height else {KNOWN: known}

@@ -19,6 +19,7 @@ from windrow.spark.derive import project
 from windrow.spark.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.flow import Flow
 from windrow.spark.reading import FATE
+from windrow.spark.state_file import frame_of
 from windrow.spark.tables import ReferenceTables
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ def _arrived_in_order(index: int, look: Look, kept: pl.DataFrame | None, rows: p
         return False
     keys = [key_name(index, j) for j in range(len(look.partition_by))]
     place = order_name(index)
-    fresh = pl.from_arrow(rows.select([*keys, place, ORDER]))
-    assert isinstance(fresh, pl.DataFrame)
+    fresh = frame_of(rows.select([*keys, place, ORDER]))
     every = fresh if kept is None or not kept.height else pl.concat([kept.select([*keys, place, ORDER]), fresh], how="vertical_relaxed")
     before = pl.col(place).shift(1).over(keys, order_by=ORDER) if keys else pl.col(place).sort_by(ORDER).shift(1)
     current = pl.col(place) if keys else pl.col(place).sort_by(ORDER)

@@ -89,7 +89,7 @@ class BatchProgram:
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
-        self.homes.settle(self.steps, self.state, run.tables, run.counters)
+        self.homes.check_limits(self.steps, {**self.state.tables, **run.tables}, run.counters, batch.batch_id)
         self.homes.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())
         ledger.add(result.ledger)

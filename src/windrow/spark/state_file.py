@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 MAGIC = b"WINDROW1"
@@ -37,6 +38,13 @@ def decode(data: bytes) -> tuple[dict[str, Any], dict[str, pa.Table]]:
             tables[name] = reader.read_all()
         at += length
     return head["header"], tables
+
+
+def frame_of(table: pa.Table) -> pl.DataFrame:
+    """A table as the steps take it."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame), "a table has columns"
+    return frame
 
 
 def _table_bytes(table: pa.Table) -> bytes:

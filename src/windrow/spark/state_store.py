@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 
 from windrow.errors import JobError
 from windrow.observe.ledger import Ledger
 from windrow.spark.folders import Folder
 from windrow.spark.job_state import Change, JobState, StepInput, having_name
-from windrow.spark.state_file import TornFileError, decode, encode
+from windrow.spark.state_file import TornFileError, decode, encode, frame_of
 from windrow.windowing.clock import Clock
 from windrow.windowing.step import Tick, WindowStep
 
@@ -130,10 +129,7 @@ class StateStore:
             return None
         state = JobState(batch_id)
         for key, (name, table_name) in header["index"].items():
-            frame = pl.from_arrow(tables[key])
-            assert isinstance(frame, pl.DataFrame)
-            state.tables.setdefault(name, {})
-            state.tables[name] = {**state.tables[name], table_name: frame}
+            state.tables[name] = {**state.tables.get(name, {}), table_name: frame_of(tables[key])}
         for name, text in header["schemas"].items():
             state.schemas[name] = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
         state.clocks, state.counters, state.ledger = _small_from(header)

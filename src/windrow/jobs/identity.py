@@ -1,0 +1,44 @@
+"""What a job's folder holds and whose it is: the names of its parts, and ``job.json``, which ties it to its statements."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+
+from windrow.errors import UsageError
+from windrow.plan.stages import Job
+from windrow.spark.folders import Folder
+
+STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
+CARD = "job.json"
+
+_FORMAT = 1
+
+
+def claim(folder: Folder, job: Job) -> str:
+    """Take a folder for a job, new or as it was left; gives the id of the folder, which no other start of the job shares.
+
+    State belongs to the statements that made it: another query must not read it as its own.
+    """
+    fingerprint = hashlib.sha256(repr(job.stages).encode()).hexdigest()
+    if CARD not in folder.names():
+        card = {"format": _FORMAT, "job": job.name, "fingerprint": fingerprint, "id": uuid.uuid4().hex}
+        folder.write(CARD, json.dumps(card).encode())
+        return card_id(folder)
+    known = json.loads(folder.read(CARD))
+    if known.get("format") != _FORMAT or "id" not in known:
+        raise UsageError(
+            "WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder"
+        )
+    if known["fingerprint"] != fingerprint:
+        raise UsageError(
+            "WR804",
+            f"the state in {folder.path} belongs to other statements than those of job {job.name}: the file has changed since",
+            "start with a new --state folder, or undo the change",
+        )
+    return card_id(folder)
+
+
+def card_id(folder: Folder) -> str:
+    return str(json.loads(folder.read(CARD))["id"])
