@@ -1,0 +1,95 @@
+"""Calling an outside system: again after a failure that may pass, with growing pauses, for as long as the job is willing to wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tenacity import Retrying, retry_if_exception, stop_after_delay, stop_any, stop_when_event_set, wait_exponential_jitter
+
+from windrow.errors import JobError, WindrowError
+from windrow.resilience.breaker import Breaker, breaker_of
+from windrow.resilience.failures import FailureClass
+
+T = TypeVar("T")
+
+
+class StoppedWaitingError(JobError):
+    """The job was stopped while it waited for a system that is down; the batch is left for the next run."""
+
+
+@dataclass(frozen=True)
+class RetryRule:
+    """Pauses grow from ``first`` to ``longest`` seconds, each a little by chance; after ``give_up_after`` seconds the call failed."""
+
+    first: float = 0.2
+    longest: float = 15.0
+    give_up_after: float = 600.0
+
+
+@dataclass
+class Guard:
+    """Calls to one system. ``classify`` tells what a failure of its client library means.
+
+    ``explain`` turns a failure that stays into an error with a code and a hint; ``is_stopping`` ends the waiting.
+    """
+
+    system: str
+    classify: Callable[[BaseException], FailureClass]
+    explain: Callable[[BaseException, str], WindrowError]
+    rule: RetryRule = field(default_factory=RetryRule)
+    is_stopping: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def breaker(self) -> Breaker:
+        return breaker_of(self.system)
+
+    def call(self, what: str, action: Callable[[], T]) -> T:
+        """``action`` must be safe to repeat. ``what`` completes "could not ..."."""
+        try:
+            result: T = self._retrying()(self._once, action)
+        except WindrowError:
+            raise
+        except Exception as error:
+            raise self.explain(error, what) from error
+        return result
+
+    def _retrying(self) -> Retrying:
+        return Retrying(
+            retry=retry_if_exception(self._is_worth_trying_again),
+            wait=wait_exponential_jitter(multiplier=self.rule.first, max=self.rule.longest, jitter=self.rule.first),
+            stop=stop_any(stop_after_delay(self.rule.give_up_after), stop_when_event_set(self.is_stopping)),
+            sleep=self._pause,
+            reraise=True,
+        )
+
+    def _once(self, action: Callable[[], T]) -> T:
+        while (pause := self.breaker.pause()) > 0:
+            self._pause(pause)
+        try:
+            result = action()
+        except Exception as error:
+            if self._is_worth_trying_again(error):
+                self.breaker.failed(_short(error))
+            else:
+                # Somebody answered, if only with a refusal: the system is there.
+                self.breaker.succeeded()
+            raise
+        self.breaker.succeeded()
+        return result
+
+    def _is_worth_trying_again(self, error: BaseException) -> bool:
+        return not isinstance(error, WindrowError) and self.classify(error).is_worth_trying_again
+
+    def _pause(self, seconds: float) -> None:
+        if self.is_stopping.wait(seconds):
+            raise StoppedWaitingError(
+                "WR821", f"the job is stopping while {self.system} does not answer: the batch is left for the next run"
+            )
+
+
+def _short(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
