@@ -32,6 +32,8 @@ class SourceRequest:
     is_bounded: bool
     # True: reference data. The frame is not a stream: it holds all rows that are there now.
     is_table: bool = False
+    # False: nobody looks at the input order, and ``_seq`` may be anything.
+    needs_order: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,15 @@ class SourceStream:
     """A streaming frame with its columns as described above, and the number of partitions if it is fixed.
 
     ``format`` names the decoder for ``_raw`` (``json``); None where the declared columns are there already.
+    ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
+    copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame,
+    and those of its own that stand before.
     """
 
     frame: DataFrame
     partitions: int | None
     format: str | None
+    later: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

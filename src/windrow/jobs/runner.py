@@ -29,7 +29,7 @@ from windrow.spark.homes import HomeRules
 from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchProgram
-from windrow.spark.reading import read_rows
+from windrow.spark.reading import RowReader
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
 
@@ -143,9 +143,9 @@ class RunningJob:
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
         ordered = needs_order(self.job)
-        frames = {read.name: read_rows(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
+        self._readers = {read.name: RowReader(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
-        mixed = mix_sources(self._spark, frames, with_ticks=ticking)
+        mixed = mix_sources(self._spark, {name: stream.frame for name, stream in streams.items()}, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
         if self._options.mode == "continuous":
             writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
@@ -179,7 +179,8 @@ class RunningJob:
         )
 
     def _open_source(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
+        is_bounded = self._options.mode != "continuous"
+        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded, needs_order=needs_order(self.job))
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -222,13 +223,19 @@ class RunningJob:
                 "run with a new --state folder to take them in; nothing of them was read",
             )
         started = time.monotonic()
-        frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
-        result = self._program.run(self._batch_input(batch_id, frames))
+        now = self._arrival_of(batch_id)
+        frames = {
+            name: reader.rows(pick_source(frame, name, len(self.job.reads), self._is_mixed), now) for name, reader in self._readers.items()
+        }
+        result = self._program.run(self._batch_input(batch_id, frames, now))
         self._commit(result)
         self._progress.update(self._program, result, time.monotonic() - started)
 
-    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
-        return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id))
+    def _arrival_of(self, batch_id: int) -> int:
+        return self._checkpoint.arrival_of(batch_id)
+
+    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
+        return BatchInput(batch_id, frames, now)
 
     @property
     def _is_mixed(self) -> bool:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchInput:
-    """A micro-batch. A source that brought nothing may be missing. ``now`` is its arrival time in microseconds."""
+    """A micro-batch: rows by source, as a ``RowReader`` gives them. A source that brought nothing may be missing.
+
+    ``now`` is its arrival time in microseconds.
+    """
 
     batch_id: int
     frames: Mapping[str, DataFrame]

@@ -41,7 +41,6 @@ from windrow.spark.limiting import limited
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
-from windrow.spark.reading import place_in_time
 from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
@@ -154,8 +153,7 @@ class BatchProgram:
         is_direct = read.name in self._grouping.direct
         reached: dict[int, int] = {}
         if frame is not None:
-            placed = place_in_time(read, frame, run.batch.now)
-            frame = self._accountant.judge_at_source(read, placed, run.clocks[read.name], run.batch.now)
+            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name], run.batch.now)
             if len(self.job.readers_of(read.name)) > 1:
                 frame = frame.persist()
                 run.cached.append(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import BAD, PROVENANCE, RAW, SEQ, SourceStream
@@ -10,6 +11,7 @@ from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.event_time import event_time_sql
 from windrow.spark.expressions import of_batch, quote
+from windrow.spark.querying import view_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,58 +20,74 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
+# Stand in the SELECT for what differs from batch to batch. No name of a user's has such a character.
+_VIEW, _NOW = "\x00view\x00", "\x00now\x00"
 
 
-def read_rows(read: Read, stream: SourceStream, *, needs_order: bool = True) -> DataFrame:
-    """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``; what depends on the batch comes later.
+class RowReader:
+    """What a source hands over becomes rows: one SELECT, written once and run on each batch.
 
-    Where nobody asks for the input order, no row carries it: what a micro-batch hands over is computed for every row, asked for or not.
+    It runs after the hand-over because a micro-batch is handed over with every column computed for every row; what is only
+    looked at in a few rows, such as where a row came from, costs nothing here.
     """
-    frame = stream.frame
-    frame = _decode_json(read, frame) if stream.format is not None else _decoded_already(read, frame)
-    others = [quote(name) for name in frame.columns if name not in ("_event_time", SEQ)]
-    time = _stated_time(read, frame.columns)
-    frame = frame.selectExpr(*others, f"{time} AS `_event_time`", f"{SEQ if needs_order else '0L'} AS {SEQ}")
-    is_lost = f"WHEN `_event_time` IS NULL THEN {Fate.NO_EVENT_TIME.value} " if _must_state_time(read) else ""
-    fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {is_lost}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
-    frame = frame.selectExpr(*(quote(c) for c in _kept_columns(read)), RAW_TEXT, fate)
+
+    def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True) -> None:
+        self._sql = _rows_sql(read, stream, needs_order=needs_order)
+
+    def rows(self, frame: DataFrame, now: int) -> DataFrame:
+        """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived."""
+        with view_of(frame) as view:
+            return frame.sparkSession.sql(self._sql.replace(_VIEW, view).replace(_NOW, f"{now}L"))
+
+
+def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
+    """The rows of a frame that stands for itself: all of a table, or a batch that was made by hand."""
+    return RowReader(read, stream).rows(stream.frame, now)
+
+
+def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
+    given = stream.frame.columns
+    source = _VIEW
+    if stream.later:
+        source = _select(["*", *(f"{sql} AS {quote(name)}" for name, sql in stream.later.items())], source)
+    columns = [*given, *stream.later]
+    decoded = _decode_json(read, columns, source) if stream.format is not None else _decoded_already(read, columns, source)
+    arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
+    kept = [quote(name) for name in (*(column.name for column in read.columns), *PROVENANCE) if name != "_timestamp"]
+    times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
+    timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
+    must_state = _must_state_time(read)
+    time = "`_event_time`" if must_state else "coalesce(`_event_time`, `_timestamp`)"
+    span = f"INTERVAL '{read.time.max_future // 1_000_000}.{read.time.max_future % 1_000_000:06d}' SECOND"
+    lost = f"WHEN `_event_time` IS NULL THEN {Fate.NO_EVENT_TIME.value} " if must_state else ""
+    future = f"WHEN {time} > `_timestamp` + {span} THEN {Fate.FUTURE.value} "
+    fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {lost}{future}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
+    judged = _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed)
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
-    text = f"CASE WHEN {FATE} <> 0 THEN {RAW_TEXT} END AS {RAW_TEXT}"
-    return frame.selectExpr(*(quote(c) for c in frame.columns if c != RAW_TEXT), text)
+    text = f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}"
+    return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
 
 
-def place_in_time(read: Read, frame: DataFrame, now: int) -> DataFrame:
-    """A batch's rows once it is known when they arrived: each has its arrival and event time, and the far future is set aside."""
-    arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(f'{now}L', SEQ)}))"
-    time = "`_event_time`" if _must_state_time(read) else f"coalesce(`_event_time`, {arrival})"
-    future = f"{time} > {arrival} + INTERVAL '{read.time.max_future // 1_000_000}.{read.time.max_future % 1_000_000:06d}' SECOND"
-    fate = (
-        f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} WHEN {future} THEN {Fate.FUTURE.value} ELSE {Fate.OK.value} END AS TINYINT)"
-    )
-    return frame.selectExpr(
-        f"* EXCEPT (`_timestamp`, `_event_time`, {FATE})", f"{arrival} AS `_timestamp`", f"{time} AS `_event_time`", f"{fate} AS {FATE}"
-    )
+def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> str:
+    text = f"SELECT {', '.join(columns)} FROM {source}"
+    return f"({text})" if is_inner else text
 
 
-def _kept_columns(read: Read) -> list[str]:
-    return [*(column.name for column in read.columns), *PROVENANCE, "_event_time", SEQ]
-
-
-def _decode_json(read: Read, frame: DataFrame) -> DataFrame:
+def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
     fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
     schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
-    others = [quote(name) for name in frame.columns if name != RAW]
-    frame = frame.selectExpr(*others, f"CAST({RAW} AS STRING) AS {RAW}")
-    frame = frame.selectExpr(*others, RAW, f"from_json({RAW}, '{schema}', {options}) AS {_DECODED}")
+    others = [quote(name) for name in columns if name != RAW]
+    texts = _select([*others, f"CAST({RAW} AS STRING) AS {RAW}"], source)
+    parsed = _select([*others, RAW, f"from_json({RAW}, '{schema}', {options}) AS {_DECODED}"], texts)
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
     is_object = f"schema_of_variant(try_parse_json({RAW})) LIKE 'OBJECT%'"
     noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
     broken = f"{_DECODED} IS NULL OR NOT startswith(ltrim({RAW}), '{{') OR ({noted} AND NOT coalesce({is_object}, false))"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
     fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
-    return frame.selectExpr(*others, *decoded, f"CAST({RAW} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}")
+    return _select([*others, *decoded, f"CAST({RAW} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
 
 
 def spark_type(column: ColumnDef) -> str:
@@ -77,12 +95,12 @@ def spark_type(column: ColumnDef) -> str:
     return "STRING" if column.type in (UNKNOWN, NULL) else str(column.type)
 
 
-def _decoded_already(read: Read, frame: DataFrame) -> DataFrame:
-    bad = f"{BAD} IS NOT NULL" if BAD in frame.columns else "false"
-    fate = _decode_fate(read, bad, "false", [quote(c.name) for c in _required(read)])
-    raw = f"CAST({BAD} AS BINARY)" if BAD in frame.columns else "CAST(NULL AS BINARY)"
-    others = [quote(name) for name in frame.columns if name != BAD]
-    return frame.selectExpr(*others, f"{raw} AS {RAW_TEXT}", f"{fate} AS {FATE}")
+def _decoded_already(read: Read, columns: Sequence[str], source: str) -> str:
+    has_bad = BAD in columns
+    fate = _decode_fate(read, f"{BAD} IS NOT NULL" if has_bad else "false", "false", [quote(c.name) for c in _required(read)])
+    raw = f"CAST({BAD} AS BINARY)" if has_bad else "CAST(NULL AS BINARY)"
+    others = [quote(name) for name in columns if name != BAD]
+    return _select([*others, f"{raw} AS {RAW_TEXT}", f"{fate} AS {FATE}"], source)
 
 
 def _required(read: Read) -> list[ColumnDef]:
@@ -104,7 +122,7 @@ def _must_state_time(read: Read) -> bool:
     return read.time.column is not None and read.time.on_missing != "arrival"
 
 
-def _stated_time(read: Read, columns: list[str]) -> str:
+def _stated_time(read: Read, columns: Sequence[str]) -> str:
     """SQL for the event time that a row states itself."""
     if read.time.column is not None:
         column = next(c for c in read.columns if c.name.lower() == read.time.column.lower())

@@ -21,7 +21,7 @@ from windrow.observe.ledger import Account
 from windrow.plan.stages import Aggregate, Answer, Enrich, Job, LoadTable, LookBack, Read
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import quote
-from windrow.spark.reading import FATE, RAW_TEXT, place_in_time, policies, read_rows, spark_type
+from windrow.spark.reading import FATE, RAW_TEXT, policies, read_all, spark_type
 from windrow.sql.durations import show_duration
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ReferenceTables:
         pause, waited = _FIRST_PAUSE, 0.0
         while True:
             try:
-                self.take(table.name, read_rows(table.read, open_table(table.read)))
+                self.take(table.name, read_all(table.read, open_table(table.read), time.time_ns() // 1000))
             except JobError:
                 raise
             except Exception as error:
@@ -78,9 +78,9 @@ class ReferenceTables:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def take(self, name: str, frame: DataFrame) -> None:
-        """More rows of a table, as ``read_rows`` gives them: each replaces the row with its key."""
+        """More rows of a table, as ``read_all`` gives them: each replaces the row with its key."""
         table = self._tables[name]
-        rows = place_in_time(table.read, frame, time.time_ns() // 1000).toArrow()
+        rows = frame.toArrow()
         good = rows.filter(pc.equal(rows[FATE], Fate.OK.value))
         self._set_aside(table.read, rows, good.num_rows)
         good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])

@@ -21,7 +21,7 @@ from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
 from windrow.spark.homes import HomeRules
 from windrow.spark.program import BatchProgram
-from windrow.spark.reading import read_rows
+from windrow.spark.reading import read_all
 from windrow.spark.state_store import StateStore
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class DirectEngine:
         if not own:
             return None
         table = rows_to_table([row for row, _ in own], own[0][1])
-        return read_rows(read, table_stream(self._spark, table, len(self._partitions)))
+        return read_all(read, table_stream(self._spark, table, len(self._partitions)), self._now)
 
     def _gather(self, result: BatchResult) -> None:
         for name, flow in result.outputs.items():

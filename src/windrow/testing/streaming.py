@@ -17,7 +17,7 @@ from windrow.jobs.options import RunOptions
 from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job, LoadTable
 from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.reading import read_rows
+from windrow.spark.reading import read_all
 from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, table_of, typed_row
 
 if TYPE_CHECKING:
@@ -134,8 +134,11 @@ class _CaseJob(RunningJob):
     def _partition_ids(self, _stream: SourceStream) -> tuple[int, ...] | None:
         return self._case.partitions()
 
-    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
-        return BatchInput(batch_id, frames, self._case.now, self.is_end, self.force)
+    def _arrival_of(self, _batch_id: int) -> int:
+        return self._case.now
+
+    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
+        return BatchInput(batch_id, frames, now, self.is_end, self.force)
 
     def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
         super()._commit(result, is_end=is_end)
@@ -143,7 +146,7 @@ class _CaseJob(RunningJob):
 
     def take_table(self, table: LoadTable, rows: pa.Table) -> None:
         if table in self.job.tables:
-            self._program.tables.take(table.name, read_rows(table.read, table_stream(self._spark, rows, 1)))
+            self._program.tables.take(table.name, read_all(table.read, table_stream(self._spark, rows, 1), self._case.now))
 
     def drain(self) -> None:
         assert self._query is not None

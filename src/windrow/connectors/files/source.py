@@ -24,7 +24,8 @@ _NEVER = "36500d"
 _CORRUPT = "__corrupt"
 # The input order as one whole number, because rows are compared by it: the second a file was written (counted from 2020, which leaves 33
 # bits), then the place in the file. Splits of one file are told apart by where they start: a split has no more rows than bytes.
-_WRITTEN = "shiftleft(unix_seconds(_metadata.file_modification_time) - 1577836800, 33)"
+_WRITTEN_SQL = "shiftleft(unix_seconds(_metadata.file_modification_time) - 1577836800, 33)"
+_WRITTEN, _PLACE, _ADDRESS = "_written", "_place", "_address"
 _IN_SPLIT = "_metadata.file_block_start + (monotonically_increasing_id() & 8589934591)"
 _BLANKS = " \t\r\n\x0b\x0c"
 
@@ -33,13 +34,33 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     settings = SourceSettings.of(request.options)
     inputs = find_inputs(spark, settings)
     if inputs.format == "parquet":
-        return SourceStream(_parquet(spark, request, settings, inputs), 1, None)
+        return _stream(request, _parquet(spark, request, settings, inputs), None)
     # The position of a row in its file is counted while it is read. Spark refuses that in a stream because the count starts
     # again with every batch; here it only orders rows of one file split, which a batch always reads whole.
     spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
     if inputs.format == "csv":
-        return SourceStream(_csv(spark, request, settings, inputs), 1, None)
-    return SourceStream(_json(spark, request, settings, inputs), 1, "json")
+        return _stream(request, _csv(spark, request, settings, inputs), None)
+    return _stream(request, _json(spark, request, settings, inputs), "json")
+
+
+def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> SourceStream:
+    """Rows with what only the reading itself knows of them. The arrival time is left to the engine, which takes it once per batch.
+
+    The order over files is by when they were last written.
+    """
+    place = _PLACE if _PLACE in frame.columns else "_offset"
+    later = {
+        "_timestamp": "CAST(NULL AS TIMESTAMP)",
+        "_partition": "0",
+        # Known for as long as a task reads from the file. By itself, because what is not deterministic is computed for every row.
+        _ADDRESS: "input_file_name()",
+        # It comes percent-encoded, but a plus in it is a plus.
+        "_topic": f"try_url_decode(replace({_ADDRESS}, '+', '%2B'))",
+        "_key": "CAST(NULL AS STRING)",
+        "_headers": "CAST(NULL AS MAP<STRING, STRING>)",
+        SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
+    }
+    return SourceStream(frame, 1, format_, later)
 
 
 def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
@@ -47,7 +68,7 @@ def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
 
     lines = _rows(spark, request, "text", settings, inputs, None, {})
     lines = lines.where(F.length(F.btrim("value", F.lit(_BLANKS))) > 0)
-    return lines.select(F.col("value").alias(RAW), *_provenance("monotonically_increasing_id()", _IN_SPLIT))
+    return lines.select(F.col("value").alias(RAW), *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
 
 
 def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
@@ -57,8 +78,8 @@ def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettin
     rows = _rows(spark, request, "parquet", settings, inputs, schema, {})
     named = [quoted(column.name) for column in request.columns]
     lacking = [quoted(column.name).isNull() for column in request.columns if not column.nullable]
-    bad = F.when(_any(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))) if lacking else F.lit(None).cast("string")
-    return rows.select(*named, bad.alias(BAD), *_provenance("_metadata.row_index", "_metadata.row_index"))
+    bad = [F.when(_any(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))).alias(BAD)] if lacking else []
+    return rows.select(*named, *bad, *_provenance(request, "_metadata.row_index"))
 
 
 def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
@@ -97,7 +118,7 @@ def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, 
         F.when(F.octet_length(first) < 0, first),
     )
     named = [value.alias(column.name) for column, value in zip(request.columns, values, strict=True)]
-    return rows.select(*named, bad.alias(BAD), *_provenance("monotonically_increasing_id()", _IN_SPLIT))
+    return rows.select(*named, bad.alias(BAD), *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
 
 
 def _rows(
@@ -123,24 +144,19 @@ def _rows(
     return reader.load(inputs.load)
 
 
-def _provenance(offset: str, place: str) -> list[Column]:
-    """Where a row came from. The arrival time is left to the engine, which takes it once per batch.
+def _provenance(request: SourceRequest, offset: str, place: str | None = None) -> list[Column]:
+    """Where a row stands: its number in the file, and the parts of the input order where somebody asks for it.
 
-    ``place`` orders the rows of one file; the order over files is by when they were last written.
+    ``place`` orders the rows of one file where their number does not.
     """
     from pyspark.sql import functions as F
 
-    path = F.col("_metadata.file_path")
-    return [
-        F.lit(None).cast("timestamp").alias("_timestamp"),
-        F.lit(0).alias("_partition"),
-        F.expr(f"CAST({offset} AS BIGINT)").alias("_offset"),
-        # The path comes percent-encoded, but a plus in it is a plus. Most paths need no decoding, and every row has one.
-        F.when(F.contains(path, F.lit("%")), F.try_url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))).otherwise(path).alias("_topic"),
-        F.lit(None).cast("string").alias("_key"),
-        F.lit(None).cast("map<string,string>").alias("_headers"),
-        F.expr(f"{_WRITTEN} + {place}").alias(SEQ),
-    ]
+    columns = [F.expr(f"CAST({offset} AS BIGINT)").alias("_offset")]
+    if request.needs_order:
+        columns.append(F.expr(_WRITTEN_SQL).alias(_WRITTEN))
+        if place is not None:
+            columns.append(F.expr(place).alias(_PLACE))
+    return columns
 
 
 def _csv_options(csv: CsvSettings) -> dict[str, str]:
