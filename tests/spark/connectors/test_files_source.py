@@ -45,7 +45,7 @@ class TestJson:
         put(tmp_path / "in/z.json", '{"a": 0}', modified=1_000_000_000)
         stream = source(spark, tmp_path / "in")
         assert (stream.format, stream.partitions) == ("json", 1)
-        rows = sorted(flat(run(stream.frame)), key=lambda row: int(row["_seq"]))
+        rows = sorted(flat(run(stream)), key=lambda row: int(row["_seq"]))
         assert [row["_raw"].strip() for row in rows] == ['{"a": 0}', '{"a": 1}', '{"a": 2}']
         assert rows[1]["_topic"] == f"file:{tmp_path}/in/b c+d.json"
         assert rows[1]["_offset"] < rows[2]["_offset"]
