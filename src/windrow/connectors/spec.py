@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -32,6 +33,10 @@ class OptionSpec:
     is_secret: bool = False
 
 
+def _by_partition(_options: Mapping[str, str]) -> str:
+    return "_partition"
+
+
 @dataclass(frozen=True)
 class ConnectorSpec:
     """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` is the module that does the work."""
@@ -45,3 +50,5 @@ class ConnectorSpec:
     source_partitions: int | None = 1
     # Whether CREATE TABLE can load all rows of a source at once.
     is_loadable: bool = False
+    # SQL of the whole number that tells the partitions of a source with these options apart: each has a clock of its own.
+    lane: Callable[[Mapping[str, str]], str] = _by_partition

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from windrow.compiling import Compiled
 from windrow.connectors.registry import CONNECTORS
-from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest, SourceStream
+from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
@@ -113,6 +113,9 @@ class RunningJob:
         )
         self._progress = Progress(job.name)
         self._sinks: dict[str, Sink] = {}
+        self._streams: dict[str, SourceStream] = {}
+        # Of each source, as the clock numbers them; a source may get more while it is read.
+        self._partitions: dict[str, tuple[int, ...] | None] = {}
         self._query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -126,9 +129,10 @@ class RunningJob:
             raise
 
     def start(self) -> None:
-        streams = {read.name: self._open_source(read) for read in self.job.reads}
-        partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
-        self._program = BatchProgram(self._spark, self.job, partitions, self._home_rules())
+        for read in self.job.reads:
+            self._streams[read.name] = self._open_source(read)
+            self._partitions[read.name] = self._partition_ids(self._streams[read.name])
+        self._program = BatchProgram(self._spark, self.job, self._partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
         self._program.tables.load(self._open_table, is_new=committed < 0)
         self._store.forget_after(committed)
@@ -143,7 +147,7 @@ class RunningJob:
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
         ordered = needs_order(self.job)
-        frames = {read.name: read_rows(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
+        frames = {read.name: read_rows(read, self._streams[read.name], needs_order=ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, frames, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
@@ -179,7 +183,7 @@ class RunningJob:
         )
 
     def _open_source(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
+        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous", job=self.job.name)
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -189,7 +193,7 @@ class RunningJob:
         return stream
 
     def _partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
-        return None if stream.partitions is None else tuple(range(stream.partitions))
+        return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
@@ -222,10 +226,23 @@ class RunningJob:
                 "run with a new --state folder to take them in; nothing of them was read",
             )
         started = time.monotonic()
+        readings = self._readings(batch_id)
+        for name, reading, offset in readings:
+            self._partitions[name] = tuple(sorted({*(self._partitions[name] or ()), *reading.lanes(offset)}))
         frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
         result = self._program.run(self._batch_input(batch_id, frames))
         self._commit(result)
+        for _, reading, offset in readings:
+            reading.committed(offset)
         self._progress.update(self._program, result, time.monotonic() - started)
+
+    def _readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
+        """The sources that want to know how far a batch reads them, with that."""
+        names = [read.name for read in self.job.reads]
+        if all(self._streams[name].reading is None for name in names):
+            return []
+        offsets = zip(names, self._checkpoint.offsets_of(batch_id), strict=False)
+        return [(name, reading, offset) for name, offset in offsets if (reading := self._streams[name].reading) is not None]
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
         return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id))
@@ -269,6 +286,9 @@ class RunningJob:
         finally:
             for sink in self._sinks.values():
                 sink.close()
+            for stream in self._streams.values():
+                if stream.reading is not None:
+                    stream.reading.close()
             self._lease.release()
             self._finished.set()
 
