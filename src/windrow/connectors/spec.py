@@ -31,6 +31,8 @@ class OptionSpec:
     example: str | None = None
     # Never printed: passwords and the like.
     is_secret: bool = False
+    # A job with state may go on with another value.
+    may_change: bool = False
 
 
 def _by_partition(_options: Mapping[str, str]) -> str:

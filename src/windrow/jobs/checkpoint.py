@@ -22,6 +22,10 @@ class Checkpoint:
         """-1 where no batch was."""
         return max(_numbers(self._commits), default=-1)
 
+    def has_begun(self) -> bool:
+        """Whether any batch was planned."""
+        return bool(_numbers(self._offsets))
+
     @cached_property
     def _commits(self) -> Folder:
         return open_folder(self._spark, f"{self.path}/commits")

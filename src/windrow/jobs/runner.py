@@ -123,7 +123,7 @@ class RunningJob:
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name)
         try:
-            self._id = claim(self.folder, job)
+            self._id = claim(self.folder, job, has_begun=self._checkpoint.has_begun())
         except WindrowError:
             self._lease.release()
             raise
@@ -183,7 +183,9 @@ class RunningJob:
         )
 
     def _open_source(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous", job=self.job.name)
+        request = SourceRequest(
+            read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous", job=self.job.name
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 

@@ -159,6 +159,8 @@ class LocalBroker:
             "transaction.state.log.num.partitions": "4",
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
+            # Records may be older than the week that is usual: what is tried out here is often a replay.
+            "log.retention.ms": "-1",
             "group.initial.rebalance.delay.ms": "0",
             "num.network.threads": "2",
             "num.io.threads": "4",

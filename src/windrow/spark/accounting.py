@@ -140,9 +140,7 @@ def _behind(read: Read, clock: Clock) -> str | None:
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_MARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
     lane = lane_of(read)
-    own = " OR ".join(
-        f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', lane)})" for p, mark in marks.items()
-    )
+    own = " OR ".join(f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', lane)})" for p, mark in marks.items())
     return f"({FATE} = 0 AND ({own}))" if marks else None
 
 
