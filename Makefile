@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit chaos slow fuzz bench soak format lock lock-check
+.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,9 @@ types:  ## mypy alone
 
 unit:  ## the tests that need no Spark, in seconds
 	@$(BOOT) python -- -m pytest -q src tests/unit tests/fuzz
+
+integration:  ## the tests that start a broker or a database
+	@$(BOOT) python -- -m pytest -q tests/integration
 
 fuzz:  ## 100,000 texts, wrong and right, for the parser, the checks and the formatter; takes half an hour
 	@$(BOOT) python -- -m pytest -q -s -m slow -o faulthandler_timeout=0 tests/fuzz

@@ -22,6 +22,14 @@ class Settings(BaseSettings):
     master: str | None = Field(default=None, min_length=1)
     state: str = Field(default=".windrow", min_length=1)
     parallelism: int | None = Field(default=None, ge=1)
+    # Where jars are kept; a folder of the user's own where none is given.
+    cache: Path | None = None
+    # An ivysettings.xml that says where jars are fetched from, in the place of Maven Central.
+    ivy_settings: Path | None = None
+
+    @property
+    def cache_folder(self) -> Path:
+        return self.cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "windrow")
 
     @property
     def default_master(self) -> str:
@@ -47,10 +55,10 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def history_file() -> Path:
-    """Where the shell keeps what was typed: in the user's folder for state, as XDG has it."""
+def user_folder() -> Path:
+    """The user's folder for state, as XDG has it: what was typed in the shell, and the local broker."""
     home = os.environ.get("XDG_STATE_HOME")
-    return Path(home if home else Path.home() / ".local" / "state", "windrow", "history")
+    return Path(home if home else Path.home() / ".local" / "state", "windrow")
 
 
 def is_debug() -> bool:

@@ -23,9 +23,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"model"},
     "java": {"errors"},
     "settings": {"errors"},
+    "jars": {"errors", "java", "settings"},
+    "local": {"errors", "java", "jars"},
     "sql": {"model", "errors"},
     "resilience": {"errors"},
-    "connectors": {"model", "errors", "resilience"},
+    "connectors": {"model", "errors", "resilience", "jars"},
     "aggregates": {"model", "errors"},
     "windowing": {"model"},
     "catalog": {"model", "errors", "sql", "aggregates", "connectors.spec", "connectors.registry"},
@@ -39,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "java",
         "settings",
+        "jars",
         "sql",
         "resilience",
         "connectors",
@@ -70,6 +73,7 @@ CONFINED: dict[str, set[str]] = {
     "typer": {"cli"},
     "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
+    "confluent_kafka": {"connectors", "local"},
 }
 
 # What a connector says about itself is read by every check and by --help: it must load in no time.

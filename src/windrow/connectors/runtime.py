@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from windrow.model.types import ColumnDef
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 # Columns that every source frame has beside its rows. A source gives either ``_raw`` (one undecoded record a row, STRING or
 # BINARY, decoded later by the stream's format) or its declared columns already decoded; in the second case ``_bad`` (STRING) is
 # NULL, or the raw text of a record that could not be decoded. ``_seq`` is anything orderable that gives the input order.
+# ``_original`` may stand beside ``_raw`` where that is not what came in, but made from it: dead letters keep the original.
 RAW = "_raw"
+ORIGINAL = "_original"
 BAD = "_bad"
 SEQ = "_seq"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")
@@ -34,11 +36,25 @@ class SourceRequest:
     is_table: bool = False
     # False: nobody looks at the input order, and ``_seq`` may be anything.
     needs_order: bool = True
+    # The name of the job that reads.
+    job: str = ""
+
+
+class Reading(Protocol):
+    """What a source makes of the offsets that Spark notes for each batch: how far the source was read, in Spark's own spelling."""
+
+    def lanes(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
+        """The partitions that there are by then, as the connector's ``lane`` numbers them."""
+
+    def committed(self, offset: Mapping[str, Any]) -> None:
+        """A batch is durable up to here. Must neither fail nor wait for anybody."""
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class SourceStream:
-    """A streaming frame with its columns as described above, and the number of partitions if it is fixed.
+    """A streaming frame with its columns as described above, and its partitions: how many, or which, if that is known.
 
     ``format`` names the decoder for ``_raw`` (``json``); None where the declared columns are there already.
     ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
@@ -47,9 +63,10 @@ class SourceStream:
     """
 
     frame: DataFrame
-    partitions: int | None
+    partitions: int | tuple[int, ...] | None
     format: str | None
     later: Mapping[str, str] = field(default_factory=dict)
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True)

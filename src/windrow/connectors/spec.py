@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,6 +31,12 @@ class OptionSpec:
     example: str | None = None
     # Never printed: passwords and the like.
     is_secret: bool = False
+    # A job with state may go on with another value.
+    may_change: bool = False
+
+
+def _by_partition(_options: Mapping[str, str]) -> str:
+    return "_partition"
 
 
 @dataclass(frozen=True)
@@ -45,3 +52,5 @@ class ConnectorSpec:
     source_partitions: int | None = 1
     # Whether CREATE TABLE can load all rows of a source at once.
     is_loadable: bool = False
+    # SQL of the whole number that tells the partitions of a source with these options apart: each has a clock of its own.
+    lane: Callable[[Mapping[str, str]], str] = _by_partition

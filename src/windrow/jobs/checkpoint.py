@@ -10,8 +10,6 @@ from windrow.errors import JobError
 from windrow.spark.folders import Folder, open_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
 
@@ -23,6 +21,10 @@ class Checkpoint:
     def last_committed(self) -> int:
         """-1 where no batch was."""
         return max(_numbers(self._commits), default=-1)
+
+    def has_begun(self) -> bool:
+        """Whether any batch was planned."""
+        return bool(_numbers(self._offsets))
 
     @cached_property
     def _commits(self) -> Folder:
@@ -54,11 +56,19 @@ class Checkpoint:
                     return int(noted) * 1000
         raise JobError("WR813", f"the offset log of batch {batch_id} in {self.path} is damaged", "start with a new --state folder")
 
+    def offsets_of(self, batch_id: int) -> list[dict[str, Any]]:
+        """How far a batch reads each source, in the order of the query; empty for a source that Spark notes otherwise."""
+        # After a line of version and one about the batch.
+        lines = self._offsets.read(str(batch_id)).decode().splitlines()[2:]
+        found = [json.loads(line) if line.startswith("{") else {} for line in lines]
+        return [offset if isinstance(offset, dict) else {} for offset in found]
+
     def forget_unplanned_files(self, sources: int) -> None:
         """Spark's file source notes the files of its next batch before the batch itself is noted. A kill between the two would
         put them into one batch with those that came after, so a restart could cut the input differently: they are listed again.
         """
-        planned = list(self._planned_offsets())
+        batches = _numbers(self._offsets)
+        planned = self.offsets_of(max(batches)) if batches else []
         for number in range(sources):
             offset = planned[number] if number < len(planned) else {}
             log = open_folder(self._spark, f"{self.path}/sources/{number}")
@@ -66,14 +76,6 @@ class Checkpoint:
                 entry = name.removesuffix(".compact")
                 if entry.isdigit() and int(entry) > offset.get("logOffset", -1) and _lists_files(log.read(name)):
                     _remove(log, name)
-
-    def _planned_offsets(self) -> Iterator[dict[str, Any]]:
-        """What the newest batch in the offset log reads up to, a source each: after a line of version and one about the batch."""
-        batches = _numbers(self._offsets)
-        if batches:
-            for line in self._offsets.read(str(max(batches))).decode().splitlines()[2:]:
-                offset = json.loads(line) if line.startswith("{") else {}
-                yield offset if isinstance(offset, dict) else {}
 
 
 def _numbers(log: Folder) -> set[int]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from dataclasses import replace
 
+from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
-from windrow.plan.stages import Job
+from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
 from windrow.spark.folders import Folder
 
 STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
@@ -16,13 +18,14 @@ CARD = "job.json"
 _FORMAT = 1
 
 
-def claim(folder: Folder, job: Job) -> str:
+def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:
     """Take a folder for a job, new or as it was left; gives the id of the folder, which no other start of the job shares.
 
-    State belongs to the statements that made it: another query must not read it as its own.
+    State belongs to the statements that made it: another query must not read it as its own. A job that never came to its first
+    batch has none (``has_begun``), and may be mended in any way.
     """
-    fingerprint = hashlib.sha256(repr(job.stages).encode()).hexdigest()
-    if CARD not in folder.names():
+    fingerprint = hashlib.sha256(repr([_essence(stage) for stage in job.stages]).encode()).hexdigest()
+    if CARD not in folder.names() or not has_begun:
         card = {"format": _FORMAT, "job": job.name, "fingerprint": fingerprint, "id": uuid.uuid4().hex}
         folder.write(CARD, json.dumps(card).encode())
         return card_id(folder)
@@ -38,6 +41,24 @@ def claim(folder: Folder, job: Job) -> str:
             "start with a new --state folder, or undo the change",
         )
     return card_id(folder)
+
+
+def _essence(stage: Stage) -> Stage:
+    """A stage without what may change from one run to the next: where a broker is found, who asks it, how long it is waited for."""
+    match stage:
+        case Read():
+            specs = CONNECTORS[stage.connector].source or ()
+        case Write():
+            specs = CONNECTORS[stage.connector].sink or ()
+        case LoadTable():
+            read = _essence(stage.read)
+            assert isinstance(read, Read)
+            return replace(stage, read=read)
+        case _:
+            return stage
+    free = tuple(spec.key.removesuffix("*").lower() for spec in specs if spec.may_change)
+    kept = tuple((key, value) for key, value in stage.options if not free or not key.lower().startswith(free))
+    return replace(stage, options=kept)
 
 
 def card_id(folder: Folder) -> str:

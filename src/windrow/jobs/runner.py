@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from windrow.compiling import Compiled
 from windrow.connectors.registry import CONNECTORS
-from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest, SourceStream
+from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
@@ -113,6 +113,9 @@ class RunningJob:
         )
         self._progress = Progress(job.name)
         self._sinks: dict[str, Sink] = {}
+        self._streams: dict[str, SourceStream] = {}
+        # Of each source, as the clock numbers them; a source may get more while it is read.
+        self._partitions: dict[str, tuple[int, ...] | None] = {}
         self._query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -120,15 +123,16 @@ class RunningJob:
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name)
         try:
-            self._id = claim(self.folder, job)
+            self._id = claim(self.folder, job, has_begun=self._checkpoint.has_begun())
         except WindrowError:
             self._lease.release()
             raise
 
     def start(self) -> None:
-        streams = {read.name: self._open_source(read) for read in self.job.reads}
-        partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
-        self._program = BatchProgram(self._spark, self.job, partitions, self._home_rules())
+        for read in self.job.reads:
+            self._streams[read.name] = self._open_source(read)
+            self._partitions[read.name] = self._partition_ids(self._streams[read.name])
+        self._program = BatchProgram(self._spark, self.job, self._partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
         self._program.tables.load(self._open_table, is_new=committed < 0)
         self._store.forget_after(committed)
@@ -143,9 +147,9 @@ class RunningJob:
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
         ordered = needs_order(self.job)
-        self._readers = {read.name: RowReader(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
+        self._readers = {read.name: RowReader(read, self._streams[read.name], needs_order=ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
-        mixed = mix_sources(self._spark, {name: stream.frame for name, stream in streams.items()}, with_ticks=ticking)
+        mixed = mix_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
         if self._options.mode == "continuous":
             writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
@@ -180,7 +184,9 @@ class RunningJob:
 
     def _open_source(self, read: Read) -> SourceStream:
         is_bounded = self._options.mode != "continuous"
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded, needs_order=needs_order(self.job))
+        request = SourceRequest(
+            read.name, read.columns, dict(read.options), is_bounded, needs_order=needs_order(self.job), job=self.job.name
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -190,7 +196,7 @@ class RunningJob:
         return stream
 
     def _partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
-        return None if stream.partitions is None else tuple(range(stream.partitions))
+        return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
@@ -223,13 +229,26 @@ class RunningJob:
                 "run with a new --state folder to take them in; nothing of them was read",
             )
         started = time.monotonic()
+        readings = self._readings(batch_id)
+        for name, reading, offset in readings:
+            self._partitions[name] = tuple(sorted({*(self._partitions[name] or ()), *reading.lanes(offset)}))
         now = self._arrival_of(batch_id)
         frames = {
             name: reader.rows(pick_source(frame, name, len(self.job.reads), self._is_mixed), now) for name, reader in self._readers.items()
         }
         result = self._program.run(self._batch_input(batch_id, frames, now))
         self._commit(result)
+        for _, reading, offset in readings:
+            reading.committed(offset)
         self._progress.update(self._program, result, time.monotonic() - started)
+
+    def _readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
+        """The sources that want to know how far a batch reads them, with that."""
+        names = [read.name for read in self.job.reads]
+        if all(self._streams[name].reading is None for name in names):
+            return []
+        offsets = zip(names, self._checkpoint.offsets_of(batch_id), strict=False)
+        return [(name, reading, offset) for name, offset in offsets if (reading := self._streams[name].reading) is not None]
 
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
@@ -276,6 +295,9 @@ class RunningJob:
         finally:
             for sink in self._sinks.values():
                 sink.close()
+            for stream in self._streams.values():
+                if stream.reading is not None:
+                    stream.reading.close()
             self._lease.release()
             self._finished.set()
 

@@ -16,6 +16,7 @@ from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import of_batch, to_sql
 from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.flow import Flow
+from windrow.spark.lanes import lane_of
 from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
 from windrow.spark.querying import query
 from windrow.spark.reading import FATE, policies
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from windrow.spark.batch import BatchResult
 
+_LANE = "_lane"
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
 
@@ -48,7 +50,7 @@ class Accountant:
     def _with_marks(self, read: Read, frame: DataFrame, clock: Clock, now: int) -> DataFrame:
         if read.clock.granularity != "row":
             return frame
-        own, source = marks_sql(clock, read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0")
+        own, source = marks_sql(clock, lane_of(read), read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0")
         return frame.selectExpr("*", f"{own} AS {OWN_MARK}", f"{source} AS {SOURCE_MARK}")
 
     def account(self, read: Read, frame: DataFrame, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
@@ -63,8 +65,9 @@ class Accountant:
             condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
             columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
         row = carried_row(tuple(frame.columns), f"{FATE} <> 0")
-        by = f"{FATE}, _partition, {ROW}"
-        found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM (SELECT *, {row} AS {ROW} FROM {view}) GROUP BY {by}")
+        by = f"{FATE}, {_LANE}, {ROW}"
+        rows = f"SELECT *, {row} AS {ROW}, {lane_of(read)} AS {_LANE}"
+        found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM ({rows} FROM {view}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
         found = unpack_rows(found, frame.schema)
         self.book_source(read.name, found, batch_id, result)
@@ -136,9 +139,8 @@ def _behind(read: Read, clock: Clock) -> str | None:
     if read.clock.granularity == "row":
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_MARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
-    own = " OR ".join(
-        f"(_partition = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', '_partition')})" for p, mark in marks.items()
-    )
+    lane = lane_of(read)
+    own = " OR ".join(f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', lane)})" for p, mark in marks.items())
     return f"({FATE} = 0 AND ({own}))" if marks else None
 
 
@@ -158,5 +160,5 @@ def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
     still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found["_judged"].type)
     moving = found.filter(pc.invert(pc.is_in(found["_judged"], still)))
-    reached = moving.group_by("_partition").aggregate([("_greatest", "max")]).to_pylist()
-    return {row["_partition"]: row["_greatest_max"] for row in reached if row["_greatest_max"] is not None}
+    reached = moving.group_by(_LANE).aggregate([("_greatest", "max")]).to_pylist()
+    return {row[_LANE]: row["_greatest_max"] for row in reached if row["_greatest_max"] is not None}

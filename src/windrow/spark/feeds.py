@@ -30,7 +30,6 @@ from windrow.windowing.speech import WHEN
 ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
 TIME = "_t"  # event time, microseconds
 CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
-PARTITION = "_partition"
 INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
 _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
@@ -47,6 +46,8 @@ class FeedRequest:
     watermark: int | None
     # Partitions whose maxima ride along; empty where the clock is read elsewhere.
     partitions: tuple[int, ...] = ()
+    # SQL of the number of a row's partition.
+    lane: str = "_partition"
     # Whether this job keeps the source's accounts too; else rows that the source set aside are not looked at again.
     is_direct: bool = False
     # SQL of the stage's own event time, where it has one.
@@ -281,7 +282,7 @@ def moves_clock_sql(stage: Aggregate, max_future: int) -> str:
 
 def _clock_columns(stage: Aggregate, request: FeedRequest) -> list[str]:
     moves = _moves_clock(stage)
-    return [f"max({TIME}) FILTER (WHERE {PARTITION} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
+    return [f"max({TIME}) FILTER (WHERE {request.lane} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
 
 
 def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
@@ -337,7 +338,7 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
     if (included := _is_included(stage, request)) is not None:
         wanted.append(f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END AS {INCLUDED}")
     moves = _moves_clock(stage)
-    wanted.extend(f"CASE WHEN {PARTITION} = {p} AND {moves} THEN {TIME} END AS {CLOCK}{p}" for p in request.partitions)
+    wanted.extend(f"CASE WHEN {request.lane} = {p} AND {moves} THEN {TIME} END AS {CLOCK}{p}" for p in request.partitions)
     return f"SELECT {', '.join(wanted)} FROM ({judged})"
 
 

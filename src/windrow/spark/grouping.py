@@ -24,6 +24,7 @@ from windrow.spark.flow import Flow
 from windrow.spark.home import Home
 from windrow.spark.homes import Homes
 from windrow.spark.job_state import having_name
+from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
 from windrow.spark.tables import ReferenceTables
@@ -109,6 +110,7 @@ class Grouping:
             batch_id=batch_id,
             watermark=watermark,
             partitions=(self._partitions.get(root.name) or (0,)) if rides else (),
+            lane=lane_of(root),
             is_direct=direct is not None,
             own_time=None if stage.time is None else own_time_sql(stage.time, frame),
             max_future=root.time.max_future,
@@ -132,7 +134,7 @@ class Grouping:
         if not has_own_clock(stage):
             return MARKS
         clock = run.before.get(own_clock(stage)) or self._marks.start(root.name, run.batch.now)
-        return marks_sql(clock, root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future))
+        return marks_sql(clock, lane_of(root), root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future))
 
     def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: Run) -> None:
         account = run.result.ledger.statement(stage.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from windrow.connectors.runtime import BAD, PROVENANCE, RAW, SEQ, SourceStream
+from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, SourceStream
 from windrow.model.fate import Fate
 from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import Read
@@ -78,6 +78,7 @@ def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
     schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
+    original = ORIGINAL if ORIGINAL in columns else RAW
     others = [quote(name) for name in columns if name != RAW]
     texts = _select([*others, f"CAST({RAW} AS STRING) AS {RAW}"], source)
     parsed = _select([*others, RAW, f"from_json({RAW}, '{schema}', {options}) AS {_DECODED}"], texts)
@@ -87,7 +88,7 @@ def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     broken = f"{_DECODED} IS NULL OR NOT startswith(ltrim({RAW}), '{{') OR ({noted} AND NOT coalesce({is_object}, false))"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
     fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
-    return _select([*others, *decoded, f"CAST({RAW} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
+    return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
 
 
 def spark_type(column: ColumnDef) -> str:

@@ -49,9 +49,9 @@ class Shell:
     def talk(self) -> int:
         """The prompt, until \\q or Ctrl-D. Its errors are part of the talk: the exit code is 0."""
         from windrow.cli.shell.prompt import make_prompt
-        from windrow.settings import history_file
+        from windrow.settings import user_folder
 
-        prompt = make_prompt(self._session.catalog, history_file())
+        prompt = make_prompt(self._session.catalog, user_folder() / "history")
         print(f"Statements end with ;   {LEAVE} leaves, \\? lists the commands.")
         while True:
             try:

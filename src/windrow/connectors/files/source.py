@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv as csv_text
 import difflib
-from functools import reduce
 from typing import TYPE_CHECKING
 
+from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.inputs import Inputs, find_inputs
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, RAW, SEQ, SourceRequest, SourceStream
 from windrow.errors import UsageError
-from windrow.model.types import BINARY, STRING, VARIANT, Array, ColumnDef, DataType, Map, Struct
+from windrow.model.types import ColumnDef
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -78,7 +78,7 @@ def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettin
     rows = _rows(spark, request, "parquet", settings, inputs, schema, {})
     named = [quoted(column.name) for column in request.columns]
     lacking = [quoted(column.name).isNull() for column in request.columns if not column.nullable]
-    bad = [F.when(_any(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))).alias(BAD)] if lacking else []
+    bad = [F.when(any_of(lacking), F.to_json(F.struct(*named), dict(SPARK_JSON))).alias(BAD)] if lacking else []
     return rows.select(*named, *bad, *_provenance(request, "_metadata.row_index"))
 
 
@@ -105,15 +105,15 @@ def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, 
         "multiLine": str(csv.multiline).lower(),
     }
     rows = _rows(spark, request, "csv", settings, inputs, schema, options)
-    values = [_from_text(column) for column in request.columns]
+    values = [from_text(column) for column in request.columns]
     strict = settings.bad_fields == "dead_letter"
     judged = [(column, value) for column, value in zip(request.columns, values, strict=True) if strict or not column.nullable]
-    wrong = [_is_wrong(column, value) for column, value in judged]
+    wrong = [is_wrong(column, value) for column, value in judged]
     text = F.to_csv(F.struct(*(quoted(name) for name in names)), _csv_options(csv))
     first = quoted(names[0])
     bad = F.coalesce(
         F.col(_CORRUPT),
-        *([F.when(_any(wrong), text)] if wrong else []),
+        *([F.when(any_of(wrong), text)] if wrong else []),
         # Never true. Spark refuses a query that reads the corrupt record and no other column.
         F.when(F.octet_length(first) < 0, first),
     )
@@ -196,32 +196,3 @@ def _check_header(header: list[str], columns: tuple[ColumnDef, ...], sample: str
                 f"{guess}it has: {', '.join(header)}; for files without a header: 'csv.header' = 'false'",
             )
     return header
-
-
-def _from_text(column: ColumnDef) -> Column:
-    """A CSV value as its declared type, NULL where it does not fit."""
-    from pyspark.sql import functions as F
-
-    text, type_ = quoted(column.name), column.type
-    if type_ == STRING:
-        return text
-    if type_ == BINARY:
-        return F.try_to_binary(text, F.lit("base64"))
-    if type_ == VARIANT:
-        return F.try_parse_json(text)
-    if _is_nested(type_):
-        return F.from_json(text, str(type_))
-    return text.try_cast(str(type_))
-
-
-def _is_nested(type_: DataType) -> bool:
-    return isinstance(type_, Array | Map | Struct)
-
-
-def _is_wrong(column: ColumnDef, value: Column) -> Column:
-    """Whether a value makes its row a bad one: a NULL that is not allowed, or a text that does not fit."""
-    return value.isNull() & quoted(column.name).isNotNull() if column.nullable else value.isNull()
-
-
-def _any(conditions: list[Column]) -> Column:
-    return reduce(lambda a, b: a | b, conditions)

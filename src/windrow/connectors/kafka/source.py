@@ -1,0 +1,176 @@
+"""Topics as a frame: one row a record, with where it came from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from windrow.connectors.kafka.avro import avro_as_json, check_schema
+from windrow.connectors.kafka.brokers import Brokers
+from windrow.connectors.kafka.formats import VALID_TEXT, csv_columns, raw_columns
+from windrow.connectors.kafka.group import GroupMirror
+from windrow.connectors.kafka.source_options import lane_of
+from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
+from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceRequest, SourceStream
+from windrow.errors import UsageError
+from windrow.jars import KAFKA_CONNECTOR, jar_files, locked_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+NO_CONNECTOR = "WR868"
+# The input order as one whole number: rows of a partition by offset, and those of different partitions in turn.
+_PLACE = "shiftleft(offset, 20) + pmod(crc32(CAST(topic AS BINARY)) * 1024 + partition, 1048576)"
+# Spark refuses a map with the same key twice; of headers with one name, the last counts.
+_NAMES = "array_distinct(headers.key)"
+_LAST = "make_valid_utf8(CAST(element_at(filter(headers, h -> h.key = name), -1).value AS STRING))"
+_HEADERS = f"CASE WHEN size(headers) > 0 THEN map_from_arrays({_NAMES}, transform({_NAMES}, name -> {_LAST})) END"
+_NO_HEADERS = "CAST(NULL AS MAP<STRING, STRING>)"
+# A record without a value takes back those before it with the same key.
+_TAKEN_BACK = "max(offset) FILTER (WHERE value IS NULL) OVER (PARTITION BY topic, partition, key)"
+
+
+def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
+    settings = SourceSettings.of(request)
+    if settings.avro is not None:
+        check_schema(settings.avro, settings.topics.names)
+    brokers = Brokers(settings.servers, settings.client, settings.wait)
+    # Whoever loads a table waits for it in turn.
+    topics = brokers.wait_for(settings.topics, 0 if request.is_table else settings.wait, settings.interval)
+    records = _load(spark, request, _options(settings, topics, is_table=request.is_table))
+    if request.is_table:
+        records = records.selectExpr("*", f"{_TAKEN_BACK} AS taken_back")
+        records = records.where("value IS NOT NULL AND (key IS NULL OR offset > coalesce(taken_back, -1))")
+    frame, format_ = _decoded(request, settings, records.select(*_columns(settings)))
+    lanes = tuple(lane_of(request.options, topic, partition) for topic, count in topics.items() for partition in range(count))
+    mirror = GroupMirror(settings.servers, settings.client, settings.group, request.options)
+    return SourceStream(frame, lanes, format_, reading=None if request.is_table else mirror)
+
+
+def _load(spark: SparkSession, request: SourceRequest, options: dict[str, str]) -> DataFrame:
+    """Spark's connector is no part of pyspark. A session that has none gets ours; one that has its own keeps it."""
+    reader: Any = (spark.read if request.is_table else spark.readStream).format("kafka").options(**options)
+    try:
+        return _loaded(reader)
+    except _NoConnectorError:
+        _add_jars(spark)
+    try:
+        return _loaded(reader)
+    except _NoConnectorError:
+        raise UsageError(NO_CONNECTOR, "this Spark session has no Kafka connector, and takes none while it runs", _package_hint()) from None
+
+
+class _NoConnectorError(Exception):
+    """Spark knows no source of this name."""
+
+
+def _loaded(reader: Any) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        frame: DataFrame = reader.load()
+    except AnalysisException as error:
+        if "Failed to find" in str(error) and "kafka" in str(error):
+            raise _NoConnectorError from None
+        raise
+    return frame
+
+
+def _add_jars(spark: SparkSession) -> None:
+    try:
+        files = jar_files(KAFKA_CONNECTOR)
+    except UsageError as error:
+        raise UsageError(NO_CONNECTOR, f"this Spark session has no Kafka connector, and {error.message}", _package_hint()) from None
+    for file in files:
+        quoted = str(file).replace("\\", "\\\\").replace("'", "\\'")
+        spark.sql(f"ADD JAR '{quoted}'")
+
+
+def _package_hint() -> str:
+    wanted = next(jar for jar in locked_jars(KAFKA_CONNECTOR) if jar.name.startswith("spark-sql-kafka"))
+    return f"start it with spark.jars.packages={wanted.coordinates}"
+
+
+def _options(settings: SourceSettings, topics: dict[str, int], *, is_table: bool) -> dict[str, str]:
+    """The options of Spark's connector."""
+    which = {"subscribePattern": settings.topics.pattern} if settings.topics.pattern else {"subscribe": ",".join(settings.topics.names)}
+    options = {
+        "kafka.bootstrap.servers": settings.servers,
+        **{f"kafka.{key}": value for key, value in settings.client.items()},
+        **_java_login(settings),
+        **which,
+        "includeHeaders": str(settings.has_headers).lower(),
+        "failOnDataLoss": str(settings.fails_on_loss).lower(),
+    }
+    if is_table:
+        return {**options, "startingOffsets": "earliest", "endingOffsets": "latest"}
+    options["maxOffsetsPerTrigger"] = str(settings.per_batch)
+    if settings.start_millis is not None:
+        # Where no record is that young, the next one to come is the first.
+        return {**options, "startingTimestamp": str(settings.start_millis), "startingOffsetsByTimestampStrategy": "latest"}
+    return {**options, "startingOffsets": _starting_offsets(settings, topics)}
+
+
+def _starting_offsets(settings: SourceSettings, topics: dict[str, int]) -> str:
+    if settings.offsets is None:
+        return settings.reset
+    unknown = [f"{topic}/{number}" for topic, each in settings.offsets.items() for number in each if int(number) >= topics.get(topic, 0)]
+    if unknown:
+        there = ", ".join(f"{topic}/0 to {count - 1}" for topic, count in topics.items())
+        raise UsageError("WR867", f"'starting.offsets' names {unknown[0]}, which is not read: there are {there}", "leave it out")
+    default = EARLIEST if settings.reset == "earliest" else LATEST
+    every = {
+        topic: {str(number): settings.offsets.get(topic, {}).get(str(number), default) for number in range(count)}
+        for topic, count in topics.items()
+    }
+    return json.dumps(every)
+
+
+def _java_login(settings: SourceSettings) -> dict[str, str]:
+    """The Java client wants user and password in a text of its own form."""
+    client = settings.client
+    if "sasl.jaas.config" in client or "sasl.username" not in client:
+        return {}
+    kind = "scram.Scram" if client.get("sasl.mechanism", "").upper().startswith("SCRAM") else "plain.Plain"
+    user, password = (client.get(f"sasl.{name}", "").replace("\\", "\\\\").replace('"', '\\"') for name in ("username", "password"))
+    module = f"org.apache.kafka.common.security.{kind}LoginModule"
+    return {"kafka.sasl.jaas.config": f'{module} required username="{user}" password="{password}";'}
+
+
+def _columns(settings: SourceSettings) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    keys = {"text": "make_valid_utf8(CAST(key AS STRING))", "base64": "base64(key)"}
+    key = F.expr(keys[settings.key_format]) if settings.key_format in keys else avro_as_json(F.col("key"), _avro(settings))
+    return [
+        F.col("value").alias(RAW),
+        F.col("timestamp").alias("_timestamp"),
+        F.col("partition").alias("_partition"),
+        F.col("offset").alias("_offset"),
+        F.col("topic").alias("_topic"),
+        key.alias("_key"),
+        F.expr(_HEADERS if settings.has_headers else _NO_HEADERS).alias("_headers"),
+        F.expr(_PLACE).alias(SEQ),
+    ]
+
+
+def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame) -> tuple[DataFrame, str | None]:
+    """The declared columns, or the text that is still to be decoded with the name of its format."""
+    from pyspark.sql import functions as F
+
+    match settings.format:
+        case "raw":
+            return raw_columns(frame, request.columns[0]), None
+        case "csv":
+            return csv_columns(frame, request.columns, request.options), None
+        case "avro":
+            text = avro_as_json(F.col(RAW), _avro(settings))
+        case _:
+            text = F.expr(VALID_TEXT.format(RAW))
+    others = [name for name in frame.columns if name != RAW]
+    return frame.select(*others, F.col(RAW).alias(ORIGINAL), text.alias(RAW)), "json"
+
+
+def _avro(settings: SourceSettings) -> Any:
+    assert settings.avro is not None, "read with the settings of a source that has Avro"
+    return settings.avro

@@ -1,0 +1,74 @@
+"""What went wrong while topics were read, said so that a user can act on it."""
+
+from __future__ import annotations
+
+import re
+
+from windrow.errors import JobError, WindrowError
+
+LOST, REFUSED, UNREACHABLE, NO_SCHEMA = "WR863", "WR861", "WR860", "WR869"
+
+# An error of ours that was raised in a Python worker comes back as text.
+_FROM_WORKER = re.compile(rf"\[({NO_SCHEMA})\] (.*)\n\s*hint: (.*)")
+_GONE = (
+    "KAFKA_DATA_LOSS",
+    "UnknownTopicOrPartitionException",
+    "UnknownTopicIdException",
+    "OffsetOutOfRangeException",
+    "some data may have been",
+)
+_DENIED = ("SaslAuthenticationException", "SslAuthenticationException", "AuthorizationException", "SSLHandshakeException", "LoginException")
+_AWAY = (
+    "org.apache.kafka.common.errors.TimeoutException",
+    "KAFKA_START_OFFSET_DOES_NOT_MATCH",
+    "No resolvable bootstrap urls",
+    "org.apache.kafka.common.errors.DisconnectException",
+    "Timeout of",
+)
+
+
+def explain_failure(error: BaseException) -> WindrowError | None:
+    """The failure of a batch, where Kafka was the cause; else None."""
+    if isinstance(error, WindrowError):
+        return error
+    messages = _messages(error)
+    text = "\n".join(messages)
+    if own := _FROM_WORKER.search(text):
+        return JobError(own[1], own[2], own[3])
+    if any(sign in text for sign in _GONE):
+        return JobError(
+            LOST,
+            "records are gone that were not read yet: a topic was deleted or made anew, or its retention was shorter than the job's pause "
+            f"({_line_with(_GONE, messages)})",
+            "start with a new --state folder, or add 'fail.on.data.loss' = 'false' to go on with what is there",
+        )
+    if any(sign in text for sign in _DENIED):
+        return JobError(
+            REFUSED,
+            f"the broker refuses the job: {_line_with(_DENIED, messages)}",
+            "check 'kafka.security.protocol', 'kafka.sasl.mechanism', the credentials and that the user may read the topic",
+        )
+    if any(sign in text for sign in _AWAY):
+        return JobError(
+            UNREACHABLE,
+            f"the broker does not answer: {_line_with(_AWAY, messages)}",
+            "check that the broker runs and start the job again: it goes on where it was",
+        )
+    return None
+
+
+def _line_with(signs: tuple[str, ...], messages: list[str]) -> str:
+    lines = [line.strip() for message in messages for line in message.splitlines()]
+    found = next((line for line in lines if any(sign in line for sign in signs)), "no reason given")
+    return found[:300]
+
+
+def _messages(error: BaseException) -> list[str]:
+    """The class and message of an error and of all its causes, on both sides of the bridge to Java."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[str] = [str(error)]
+    while java is not None and len(found) < 20:
+        found.append(str(java.toString()))
+        java = java.getCause()
+    cause = error.__cause__ or error.__context__
+    return found + (_messages(cause) if cause is not None else [])

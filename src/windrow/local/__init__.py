@@ -1,0 +1,4 @@
+"""Systems to try things with on this machine: a Kafka broker, and rows in and out of its topics.
+
+Takes folders, ports and rows, gives running processes and records. Must not know: SQL, jobs, Spark, the command line.
+"""
