@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.data import ROWS_A_FILE, write_trades
+from benchmarks.others import Bench, changes, five, large_state, small
 from benchmarks.sides import DEFAULTS, QUERIES, run_by_hand, run_windrow
 from windrow.spark.session import SPEED, make_session
 
@@ -16,6 +17,7 @@ ROCKSDB = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
+OTHERS = {"changes": changes, "five": five, "small": small}
 STORES = {"HDFS-backed": {}, "RocksDB": ROCKSDB}
 
 
@@ -30,9 +32,14 @@ def main() -> None:
     print(f"{'query':<10} {'format':<8} {'rows a batch':>12} {'defaults':>9} {'our settings':>13} {'Windrow':>8}  ratio  ratio to defaults")
     for format_ in options.formats.split(","):
         source = write_trades(spark, folder, options.rows, options.keys, format_)
-        for name in options.queries.split(","):
-            for files in map(int, options.files.split(",")):
+        for files in map(int, options.files.split(",")):
+            for name in filter(None, options.queries.split(",")):
                 _compare(spark, name, source, format_, files, folder / "work", options, cores)
+            bench = Bench(spark, source, format_, files, folder / "work", options.repeat, cores)
+            for name in filter(None, options.others.split(",")):
+                OTHERS[name](bench)
+    if options.pairs:
+        large_state(bench, options.pairs)
     spark.stop()
 
 
@@ -43,8 +50,8 @@ def _compare(spark, name, source, format_, files, work, options, cores) -> None:
     for _ in range(options.repeat):
         for store, extra in STORES.items():
             if options.with_defaults:
-                _keep(best, "defaults", run_by_hand(spark, query, source, format_, files, work / "hand", {**DEFAULTS, **extra}))
-            _keep(best, "tuned", run_by_hand(spark, query, source, format_, files, work / "hand", {**tuned, **extra}))
+                _keep(best, "defaults", run_by_hand(spark, query, source, format_, files, work / "hand", {**DEFAULTS, **extra})[0])
+            _keep(best, "tuned", run_by_hand(spark, query, source, format_, files, work / "hand", {**tuned, **extra})[0])
             del store
         _keep(best, "ours", run_windrow(spark, query, source, format_, files, work / "ours"))
     rate = {key: options.rows / seconds / 1e6 for key, seconds in best.items()}
@@ -63,6 +70,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--keys", type=int, default=1000)
     parser.add_argument("--queries", default="tumbling,sliding,session")
+    parser.add_argument("--others", default="", help=f"of {', '.join(OTHERS)}")
+    parser.add_argument("--pairs", type=int, default=0, help="open groups to hold on the executors, and what a batch then costs")
     parser.add_argument("--formats", default="parquet")
     parser.add_argument("--files", default="1,5", help="files a batch, half a million rows each")
     parser.add_argument("--repeat", type=int, default=1)

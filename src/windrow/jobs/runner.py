@@ -96,6 +96,12 @@ class Jobs:
             self._own_session.stop()
             self._own_session = None
 
+    def query(self, job: str) -> StreamingQuery:
+        """Spark's own query behind a job, for its progress and its listeners."""
+        query = next(one.query for one in self._jobs if one.job.name == job)
+        assert query is not None, "a job of this kind has started"
+        return query
+
     def state_folder(self, job: str) -> str:
         return next(one.folder.path for one in self._jobs if one.job.name == job)
 
@@ -116,7 +122,7 @@ class RunningJob:
         self._streams: dict[str, SourceStream] = {}
         # Of each source, as the clock numbers them; a source may get more while it is read.
         self._partitions: dict[str, tuple[int, ...] | None] = {}
-        self._query: StreamingQuery | None = None
+        self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
         self._in_batch = threading.Lock()
@@ -157,7 +163,7 @@ class RunningJob:
             writer = writer.trigger(availableNow=True)
         self._progress.state = RUNNING
         try:
-            self._query = writer.start()
+            self.query = writer.start()
         except Exception as error:
             raise self._explain(error) from error
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
@@ -279,9 +285,9 @@ class RunningJob:
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
-        assert self._query is not None
+        assert self.query is not None
         try:
-            self._query.awaitTermination()
+            self.query.awaitTermination()
             if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
                 self._end()
             self._progress.state = STOPPED if self._is_stopping.is_set() else ENDED
@@ -320,7 +326,7 @@ class RunningJob:
 
     @property
     def is_active(self) -> bool:
-        return self._query is not None and not self._finished.is_set()
+        return self.query is not None and not self._finished.is_set()
 
     def await_end(self, timeout: float | None) -> bool:
         if not self._finished.wait(timeout):
@@ -330,7 +336,7 @@ class RunningJob:
         return True
 
     def stop(self) -> None:
-        if self._query is None:
+        if self.query is None:
             self._lease.release()
             return
         self._is_stopping.set()
@@ -338,9 +344,9 @@ class RunningJob:
         with self._in_batch:
             pass
         deadline = time.monotonic() + COMMIT_SECONDS
-        while self._query.isActive and self._query.status["isTriggerActive"] and time.monotonic() < deadline:
+        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(0.05)
-        self._query.stop()
+        self.query.stop()
         self._finished.wait(60)
 
 

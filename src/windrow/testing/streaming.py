@@ -149,9 +149,9 @@ class _CaseJob(RunningJob):
             self._program.tables.take(table.name, read_all(table.read, table_stream(self._spark, rows, 1), self._case.now))
 
     def drain(self) -> None:
-        assert self._query is not None
+        assert self.query is not None
         try:
-            self._query.processAllAvailable()
+            self.query.processAllAvailable()
         except Exception:
             self.await_end(30)
             raise

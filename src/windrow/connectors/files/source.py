@@ -54,8 +54,8 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
         "_partition": "0",
         # Known for as long as a task reads from the file. By itself, because what is not deterministic is computed for every row.
         _ADDRESS: "input_file_name()",
-        # It comes percent-encoded, but a plus in it is a plus.
-        "_topic": f"try_url_decode(replace({_ADDRESS}, '+', '%2B'))",
+        # It comes percent-encoded, but a plus in it is a plus; and a path of this machine has one slash elsewhere.
+        "_topic": f"try_url_decode(replace(regexp_replace({_ADDRESS}, '^file:///', 'file:/'), '+', '%2B'))",
         "_key": "CAST(NULL AS STRING)",
         "_headers": "CAST(NULL AS MAP<STRING, STRING>)",
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
