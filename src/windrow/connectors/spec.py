@@ -45,3 +45,5 @@ class ConnectorSpec:
     source_partitions: int | None = 1
     # Whether CREATE TABLE can load all rows of a source at once.
     is_loadable: bool = False
+    # Whether CREATE STREAM can read from it without end.
+    is_streamable: bool = True

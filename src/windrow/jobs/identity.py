@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from dataclasses import replace
+from typing import TypeVar
 
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import ConnectorSpec
 from windrow.errors import UsageError
-from windrow.plan.stages import Job
+from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
 from windrow.spark.folders import Folder
 
 STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
 CARD = "job.json"
 
 _FORMAT = 1
+StageWithOptions = TypeVar("StageWithOptions", Read, Write)
 
 
 def claim(folder: Folder, job: Job) -> str:
@@ -21,7 +26,7 @@ def claim(folder: Folder, job: Job) -> str:
 
     State belongs to the statements that made it: another query must not read it as its own.
     """
-    fingerprint = hashlib.sha256(repr(job.stages).encode()).hexdigest()
+    fingerprint = hashlib.sha256(repr(tuple(map(_without_secrets, job.stages))).encode()).hexdigest()
     if CARD not in folder.names():
         card = {"format": _FORMAT, "job": job.name, "fingerprint": fingerprint, "id": uuid.uuid4().hex}
         folder.write(CARD, json.dumps(card).encode())
@@ -38,6 +43,25 @@ def claim(folder: Folder, job: Job) -> str:
             "start with a new --state folder, or undo the change",
         )
     return card_id(folder)
+
+
+def _without_secrets(stage: Stage) -> Stage:
+    """A new password does not make other statements of them."""
+    match stage:
+        case LoadTable(read=read):
+            return replace(stage, read=_public(read))
+        case Read():
+            return _public(stage)
+        case Write():
+            return _public(stage)
+        case _:
+            return stage
+
+
+def _public(stage: StageWithOptions) -> StageWithOptions:
+    spec: ConnectorSpec = CONNECTORS[stage.connector]
+    secret = {option.key for option in (*(spec.source or ()), *(spec.sink or ())) if option.is_secret}
+    return replace(stage, options=tuple(entry for entry in stage.options if entry[0] not in secret))
 
 
 def card_id(folder: Folder) -> str:
