@@ -328,6 +328,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "files sink": lambda: connector_side("files", "sink"),
     "generator source": lambda: connector_side("generator", "source"),
     "console sink": lambda: connector_side("console", "sink"),
+    "postgres source": lambda: connector_side("postgres", "source"),
+    "postgres sink": lambda: connector_side("postgres", "sink"),
     "memory source": lambda: connector_side("memory", "source"),
     "system columns": system_columns,
     "run settings": run_settings,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
+from tests.integration.postgres_server import PostgresServer, find_programs, has_user
 from windrow.jars import KAFKA_CONNECTOR, jar_files
 from windrow.local.kafka import LocalBroker
 from windrow.spark.session import make_session
@@ -69,3 +71,19 @@ def spark() -> Iterator[SparkSession]:
     session = make_session("local[2]", {"spark.jars": jars})
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    programs = find_programs()
+    if programs is None or not has_user():
+        pytest.skip("no PostgreSQL server is installed: apt-get install postgresql, or python3 bootstrap.py test as root")
+    # Not a folder of pytest's: only their owner may enter those, and the server runs as somebody else.
+    with TemporaryDirectory(prefix="windrow-postgres-") as folder:
+        server = PostgresServer(programs, Path(folder))
+        server.start()
+        try:
+            server.create()
+            yield server
+        finally:
+            server.stop()

@@ -1,11 +1,13 @@
-"""The key of a table that a query makes."""
+"""The key of a table that a query makes, and of the rows that it writes."""
 
 from __future__ import annotations
 
 from windrow.catalog.relation import Names
+from windrow.catalog.together import WINDOW_BOUNDS, is_window_bound
 from windrow.catalog.typing import is_aggregate_query, item_name, names_under
 from windrow.model.expr import Column, Expr, Literal
 from windrow.model.query import Query, Select, SelectItem, Union
+from windrow.model.window import Rows
 
 
 def table_key(query: Query, names: Names) -> tuple[str, ...] | None:
@@ -24,6 +26,26 @@ def table_key(query: Query, names: Names) -> tuple[str, ...] | None:
     if query.is_distinct:
         return None
     return () if is_aggregate_query(query, names) else None
+
+
+def written_key(query: Query, names: Names) -> tuple[str, ...]:
+    """The output columns by which a sink finds a row again: as in ``table_key``, with a bound of the window where there is one.
+
+    () where the select list does not have all of it: then rows can only be added.
+    """
+    if isinstance(query, Union):
+        return written_key(query.left, names_under(query, names)) if query.is_all else ()
+    if any(item.is_primary_key for item in query.items) or query.window is None:
+        return table_key(query, names) or ()
+    if isinstance(query.window.kind, Rows):
+        return ()
+    bounds = [item for item in query.items if isinstance(item.expr, Column) and is_window_bound(item.expr)]
+    # The start tells windows of one kind apart; the end of a session moves as rows come in.
+    bounds.sort(key=lambda item: isinstance(item.expr, Column) and item.expr.name.lower() != WINDOW_BOUNDS[0])
+    groups = table_key(query, names) if query.group_by else ()
+    if not bounds or groups is None:
+        return ()
+    return tuple(dict.fromkeys((*groups, item_name(bounds[0]))))
 
 
 def _item_of(key: Expr, select: Select) -> SelectItem | None:

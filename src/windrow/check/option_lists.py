@@ -29,6 +29,8 @@ class OptionList:
     specs: tuple[OptionSpec, ...]
     is_source: bool = False
     is_sink: bool = False
+    # A source that is loaded whole, instead of read without end.
+    is_table: bool = False
     # False: the connector is unknown, so nobody can tell which keys it has.
     is_complete: bool = True
 
@@ -68,7 +70,8 @@ def _declared(statement: CreateStream | CreateTable, *, is_target: bool) -> Opti
     specs = options_for_target(connector) if is_target else options_for_source(connector)
     is_complete = connector is None or connector.lower() in CONNECTORS
     owner = f'"{statement.name}"'
-    return OptionList(owner, statement.span, statement.options.entries, specs, not is_target, is_target, is_complete)
+    is_table = isinstance(statement, CreateTable)
+    return OptionList(owner, statement.span, statement.options.entries, specs, not is_target, is_target, is_table, is_complete)
 
 
 def _written(statement: Statement) -> OptionList:
@@ -82,4 +85,4 @@ def _written(statement: Statement) -> OptionList:
     owner = f'"{getattr(statement, "name", "")}"' if is_named else "a query"
     specs = options_for_sink(connector or (None if is_named else _CONSOLE))
     is_complete = connector is None or connector.lower() in CONNECTORS
-    return OptionList(owner, statement.span, entries, specs, False, connector is not None, is_complete)
+    return OptionList(owner, statement.span, entries, specs, False, connector is not None, is_complete=is_complete)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +24,10 @@ SEQ = "_seq"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")
 
 
+def _unseen(_rows: int, _total: int | None) -> None:
+    """Nobody watches the load."""
+
+
 @dataclass(frozen=True)
 class SourceRequest:
     """A stream to read. ``options`` holds the connector's own keys, defaults filled in, values as text."""
@@ -38,6 +43,12 @@ class SourceRequest:
     needs_order: bool = True
     # The name of the job that reads.
     job: str = ""
+    # Reference data only: the offset that the last load gave, to be told what has changed since. None: all there is.
+    since: str | None = None
+    # Reference data only: told of rows as they come, and of how many there may be in all.
+    progress: Callable[[int, int | None], None] = _unseen
+    # Set when the job is to stop: whoever waits for an outside system gives up.
+    stopping: threading.Event = field(default_factory=threading.Event)
 
 
 class Reading(Protocol):
@@ -60,6 +71,9 @@ class SourceStream:
     ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
     copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame,
     and those of its own that stand before.
+
+    The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
+    ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
     """
 
     frame: DataFrame
@@ -67,6 +81,9 @@ class SourceStream:
     format: str | None
     later: Mapping[str, str] = field(default_factory=dict)
     reading: Reading | None = None
+    offset: str | None = None
+    is_increment: bool = False
+    is_unchanged: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,12 +91,17 @@ class SinkRequest:
     """An output to write. ``statement`` is its name; ``options`` as in SourceRequest.
 
     ``job`` tells the batches of one job from those of every other, and of the same job begun anew: batch 7 of a job is
-    written once, and batch 7 of another is another. It stays the same over restarts.
+    written once, and batch 7 of another is another. It stays the same over restarts. ``columns`` are the visible ones with
+    their types, as far as they are known before Spark analyses the query; ``key`` those that tell one row from another.
     """
 
     statement: str
     options: Mapping[str, str]
     job: str = ""
+    columns: tuple[ColumnDef, ...] = ()
+    key: tuple[str, ...] = ()
+    # Set when the job is to stop: whoever waits for an outside system gives up.
+    stopping: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)

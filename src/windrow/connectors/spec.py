@@ -54,3 +54,5 @@ class ConnectorSpec:
     is_loadable: bool = False
     # SQL of the whole number that tells the partitions of a source with these options apart: each has a clock of its own.
     lane: Callable[[Mapping[str, str]], str] = _by_partition
+    # Whether CREATE STREAM can read from it without end.
+    is_streamable: bool = True

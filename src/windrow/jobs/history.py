@@ -143,7 +143,7 @@ class JobHistory:
             for write in self.job.writes:
                 forget = getattr(import_module(CONNECTORS[write.connector].runtime), "forget_after", None)
                 if forget is not None:
-                    forget(SinkRequest(write.input, dict(write.options), card_id(self._folder)), batch_id)
+                    forget(SinkRequest(write.input, dict(write.options), card_id(self._folder), write.columns, write.key), batch_id)
             _forget_files(self._folder.child(LETTERS), batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)

@@ -44,7 +44,7 @@ def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:
 
 
 def _essence(stage: Stage) -> Stage:
-    """A stage without what may change from one run to the next: where a broker is found, who asks it, how long it is waited for."""
+    """A stage without what may change from one run to the next: where a server is found, who asks it, how long it is waited for."""
     match stage:
         case Read():
             specs = CONNECTORS[stage.connector].source or ()
@@ -56,7 +56,7 @@ def _essence(stage: Stage) -> Stage:
             return replace(stage, read=read)
         case _:
             return stage
-    free = tuple(spec.key.removesuffix("*").lower() for spec in specs if spec.may_change)
+    free = tuple(spec.key.removesuffix("*").lower() for spec in specs if spec.may_change or spec.is_secret)
     kept = tuple((key, value) for key, value in stage.options if not free or not key.lower().startswith(free))
     return replace(stage, options=kept)
 

@@ -148,7 +148,8 @@ class RunningJob:
         if self._is_ended:
             self._program.state = self._store.load(committed + 1, self._program.steps)
         for write in self.job.writes:
-            sink = _runtime(write.connector).open_sink(self._spark, SinkRequest(write.input, dict(write.options), self._id))
+            request = SinkRequest(write.input, dict(write.options), self._id, write.columns, write.key, self._is_stopping)
+            sink = _runtime(write.connector).open_sink(self._spark, request)
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)

@@ -185,14 +185,14 @@ def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iter
         case CreateStreamAs(name=name, query=query, options=options):
             yield from _plan_query(name, query, options, names, {})
             if options.get("connector"):
-                yield _write(name, options)
+                yield _write(name, options, _shape(query, names))
         case CreateTableAs():
             yield from _plan_target(statement, [], names)
         case SelectStatement(query=query):
             name = names.bare()
             options = query.options if isinstance(query, Select) else Options()
             yield from _plan_query(name, query, options, names, {})
-            yield _write(name, options, bare_sink)
+            yield _write(name, options, _shape(query, names), bare_sink)
         case _:
             return
 
@@ -202,6 +202,7 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
     assert isinstance(statement, CreateStream | CreateStreamAs | CreateTableAs)
     name, options = statement.name, statement.options
     columns = names.typed({}).relation(name).columns  # type: ignore[union-attr]  # it is defined by this very statement
+    key: tuple[str, ...] | None = ()
     if not isinstance(statement, CreateTableAs):
         yield from _plan_writers(name, statement, inserts, columns, names)
     else:
@@ -212,7 +213,13 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
         ttl = duration_option(options, "state.ttl", None)
         yield KeepLatest(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
     if options.get("connector"):
-        yield _write(name, options)
+        yield _write(name, options, (columns, key or ()))
+
+
+def _shape(query: Query, names: _Names) -> tuple[tuple[ColumnDef, ...], tuple[str, ...]]:
+    """What a query writes: its visible columns, and those of its key."""
+    columns = tuple(c for c in output_columns(query, names.typed({})) or () if system_column(c.name) is None)
+    return columns, keys.written_key(query, names.typed({}))
 
 
 def _plan_writers(
@@ -248,7 +255,7 @@ def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names
     return Inlet(stage, tuple(taken.get(column.name.lower()) for column in columns))
 
 
-def _write(name: str, options: Options, default: str = "console") -> Write:
+def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tuple[str, ...]], default: str = "console") -> Write:
     connector = (options.get("connector") or default).lower()
     spec = CONNECTORS[connector]
     values: dict[str, str] = {option.key: option.default for option in spec.sink or () if option.default is not None}
@@ -257,7 +264,8 @@ def _write(name: str, options: Options, default: str = "console") -> Write:
         if option.key.lower() in known:
             values[option.key.lower()] = option.value
     reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
-    return Write(name, connector, tuple(sorted(values.items())), reason)
+    columns, key = shape
+    return Write(name, connector, tuple(sorted(values.items())), reason, columns, key)
 
 
 def _plan_query(name: str, query: Query, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:

@@ -401,6 +401,10 @@ class Write:
     connector: str
     options: tuple[tuple[str, str], ...]
     reason: str = ""
+    # What the rows have, as far as it is known before Spark analyses the query, and the columns that tell one from another. Both
+    # follow from the query, so they are no part of what a state folder is recognised by.
+    columns: tuple[ColumnDef, ...] = field(default=(), repr=False)
+    key: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
+from windrow.connectors.arrow_frames import map_in_arrow
 from windrow.errors import JobError
 from windrow.plan.stages import Aggregate
 from windrow.spark.buckets import BUCKET, BucketWork, books_of
@@ -55,7 +56,7 @@ class Distributed:
             fed = frame.sparkSession.sql(sql(view))
             placed = fed.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
             names = placed.columns
-            found = _map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()
+            found = map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()
             parts = books_of(found["payload"])
             books = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
         self.state.schemas[self.stage.name] = kept_rows(books).drop_columns([ROW, ROWS_COUNT]).schema
@@ -122,19 +123,6 @@ class Distributed:
         placed = table.with_columns(pl.Series(BUCKET, numbers.to_pylist(), pl.Int32))
         for (bucket,), share in placed.partition_by(BUCKET, as_dict=True, include_key=False).items():
             yield int(bucket), share
-
-
-def _map_in_arrow(frame: DataFrame, receive: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
-    """``DataFrame.mapInArrow`` without its demand for pandas, which it never uses."""
-    from pyspark.sql import DataFrame as Frame
-    from pyspark.sql.types import BinaryType, StructType
-    from pyspark.sql.udf import UserDefinedFunction
-    from pyspark.util import PythonEvalType
-
-    payload = StructType().add("payload", BinaryType())
-    function = UserDefinedFunction(receive, payload, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
-    columns: Any = function(*(frame[name] for name in frame.columns))
-    return Frame(frame._jdf.mapInArrow(columns._jc, False, None), frame.sparkSession)
 
 
 def _schema_of(frame: DataFrame) -> pa.Schema:

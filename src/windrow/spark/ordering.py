@@ -5,8 +5,8 @@ from __future__ import annotations
 from windrow.plan.stages import Aggregate, Derive, Explode, Feed, Job, LateRows, Read, Stage, Write
 from windrow.spark.feeds import form_of
 
-# Sinks that show rows to a person or a test, in order.
-_ORDERED_SINKS = {"console", "memory"}
+# Sinks that show rows to a person or a test, in order, or keep the last of several with one key.
+_ORDERED_SINKS = {"console", "memory", "postgres"}
 
 
 def needs_order(job: Job) -> bool:

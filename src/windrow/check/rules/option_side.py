@@ -21,6 +21,11 @@ def option_side(context: Context) -> Iterator[Diagnostic]:
         if spec is None:
             yield Diagnostic("WR263", f'unknown connector "{option.value}"', span, _hint(option.value, list(CONNECTORS)))
             continue
+        if listed.is_source and not listed.is_table and spec.source is not None and not spec.is_streamable:
+            able = [name for name, other in CONNECTORS.items() if other.source is not None and other.is_streamable]
+            hint = f"write CREATE TABLE {listed.owner} to join it, or use one of: {', '.join(able)}"
+            yield Diagnostic("WR264", f'the connector "{spec.name}" holds a table, which cannot be read as a stream', span, hint)
+            continue
         for side, is_needed, is_there in _sides(listed, spec.source is not None, spec.sink is not None):
             if is_needed and not is_there:
                 able = [name for name, other in CONNECTORS.items() if (other.source if side == "read" else other.sink) is not None]
