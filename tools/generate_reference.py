@@ -326,6 +326,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "connectors": connector_overview,
     "files source": lambda: connector_side("files", "source"),
     "files sink": lambda: connector_side("files", "sink"),
+    "kafka source": lambda: connector_side("kafka", "source"),
     "generator source": lambda: connector_side("generator", "source"),
     "console sink": lambda: connector_side("console", "sink"),
     "postgres source": lambda: connector_side("postgres", "source"),

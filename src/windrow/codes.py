@@ -23,6 +23,8 @@ OTHER_CODES: dict[str, str] = {
     "WR602": "a jar could not be fetched",
     "WR603": "a jar is not the file that was expected",
     "WR604": "the folder that keeps jars cannot be written",
+    "WR626": "a line to be sent to a topic is not JSON",
+    "WR627": "records were not taken by a topic",
     "WR630": "an environment variable of Windrow has a value that makes no sense",
     "WR801": "the state folder cannot be read or written",
     "WR802": "a file of the state could not be written while the job ran",

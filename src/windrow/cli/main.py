@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, letters, running, shell, states, trying
+from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, running, shell, states, trying
 from windrow.cli.app import app, guarded
 
 __all__ = ["app", "main"]
@@ -39,6 +39,14 @@ state_app.command("list")(guarded(states.list_versions))
 state_app.command("show")(guarded(states.show_state))
 state_app.command("restore")(guarded(states.restore_state))
 app.add_typer(state_app, name="state")
+kafka_app = typer.Typer(help="A Kafka broker on this machine, to try things with.", no_args_is_help=True)
+kafka_app.command("up")(guarded(kafka.up))
+kafka_app.command("down")(guarded(kafka.down))
+kafka_app.command("status")(guarded(kafka.status))
+app.add_typer(kafka_app, name="kafka")
+app.command("produce")(guarded(kafka.produce))
+app.command("consume")(guarded(kafka.consume))
+app.command("jars")(guarded(jar_files.fetch_jars))
 app.command("demo")(guarded(running.demo))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -104,6 +105,14 @@ class LocalBroker:
     def kill(self) -> None:
         """Without a chance to tidy up, as a crash would."""
         self._end(signal.SIGKILL)
+
+    def wipe(self) -> None:
+        """Remove what it holds, once it is stopped. Only what is its own: the folder may have been somebody else's before."""
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        for own in ("server.properties", "broker.json", "broker.log"):
+            (self.folder / own).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _end(self, number: signal.Signals) -> None:
         pid = self._running_pid()

@@ -1,0 +1,46 @@
+"""A schema registry of a few lines: it knows schemas by number, and asks for a user and a password."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+USER = "user:secret"
+
+
+@contextmanager
+def registry(schemas: Mapping[int, Any]) -> Iterator[str]:
+    """Its address. Schemas may be added while it runs."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, answer = self._answer()
+            data = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def _answer(self) -> tuple[int, dict[str, Any]]:
+            if self.headers.get("Authorization") != f"Basic {base64.b64encode(USER.encode()).decode()}":
+                return 401, {"error_code": 401, "message": "Unauthorized"}
+            path = self.path.partition("?")[0].split("/")
+            if path[1:3] == ["schemas", "ids"] and int(path[3]) in schemas:
+                return 200, {"schema": json.dumps(schemas[int(path[3])])}
+            return 404, {"error_code": 40403, "message": "not found"}
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name it has in the library
+            """Not on the terminal."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
