@@ -19,6 +19,13 @@ ROW_CODES: dict[str, str] = {code: meaning for code, meaning in FATE_CODES.value
 
 OTHER_CODES: dict[str, str] = {
     "WR550": "the memory connector was opened outside of a case or test",
+    "WR560": "a Kafka broker does not answer",
+    "WR561": "there is no such topic",
+    "WR562": "a row is larger than a record of Kafka may be",
+    "WR563": "another run of the same job writes to the topic",
+    "WR564": "a retraction has no key by which a record could be taken back",
+    "WR565": "the Kafka broker refuses the user or what it wants to do",
+    "WR566": "a batch could not be written to a topic",
     "WR601": "Spark needs Java, and no Java of a version it runs on was found",
     "WR630": "an environment variable of Windrow has a value that makes no sense",
     "WR801": "the state folder cannot be read or written",

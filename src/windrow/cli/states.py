@@ -73,6 +73,8 @@ def restore_state(
         names = ", ".join(history.job.name for history in histories)
         raise UsageError(codes.BAD_VALUE, f"the file has several jobs: {names}", f"--job {histories[0].job.name}")
     history = histories[0]
+    for sentence in history.lasting():
+        say(screen(is_error=True), f"note: {sentence}", style="yellow")
     if not yes and not typer.confirm(f"Take job {history.job.name} back to batch {to}, and remove all that came after it?"):
         raise typer.Exit(1)
     undone = history.restore(to)

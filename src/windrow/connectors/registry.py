@@ -5,7 +5,8 @@ from __future__ import annotations
 from windrow.connectors.console.spec import CONSOLE
 from windrow.connectors.files.spec import FILES
 from windrow.connectors.generator.spec import GENERATOR
+from windrow.connectors.kafka.spec import KAFKA
 from windrow.connectors.memory.spec import MEMORY
 from windrow.connectors.spec import ConnectorSpec
 
-CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, GENERATOR, CONSOLE, MEMORY)}
+CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, KAFKA, GENERATOR, CONSOLE, MEMORY)}

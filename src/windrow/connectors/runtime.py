@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -51,12 +52,14 @@ class SinkRequest:
     """An output to write. ``statement`` is its name; ``options`` as in SourceRequest.
 
     ``job`` tells the batches of one job from those of every other, and of the same job begun anew: batch 7 of a job is
-    written once, and batch 7 of another is another. It stays the same over restarts.
+    written once, and batch 7 of another is another. It stays the same over restarts. ``is_stopping`` is set when the job is to
+    stop: a sink that waits for a system which is down waits no longer.
     """
 
     statement: str
     options: Mapping[str, str]
     job: str = ""
+    is_stopping: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

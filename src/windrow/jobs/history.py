@@ -16,7 +16,7 @@ from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.identity import BUCKETS, LETTERS, STATE, card_id
 from windrow.jobs.lease import Lease
-from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read
+from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
 from windrow.spark.interval_join import side_steps
@@ -131,6 +131,14 @@ class JobHistory:
                 parts.append(_named(stage, frame_of(tables["windows"])))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
 
+    def lasting(self) -> list[str]:
+        """What going back cannot undo, a sentence for each output that says so."""
+        told = ((write, getattr(_runtime(write), "what_stays", None)) for write in self.job.writes)
+        return [what_stays(self._request(write)) for write, what_stays in told if what_stays is not None]
+
+    def _request(self, write: Write) -> SinkRequest:
+        return SinkRequest(write.input, dict(write.options), card_id(self._folder))
+
     def restore(self, batch_id: int) -> int:
         """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""
         lease = Lease(self._folder, self.job.name)
@@ -141,9 +149,9 @@ class JobHistory:
             undone = self._checkpoint.last_committed() - batch_id
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
             for write in self.job.writes:
-                forget = getattr(import_module(CONNECTORS[write.connector].runtime), "forget_after", None)
+                forget = getattr(_runtime(write), "forget_after", None)
                 if forget is not None:
-                    forget(SinkRequest(write.input, dict(write.options), card_id(self._folder)), batch_id)
+                    forget(self._request(write), batch_id)
             _forget_files(self._folder.child(LETTERS), batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)
@@ -161,6 +169,10 @@ class JobHistory:
             f"job {self.job.name} keeps no state of batch {batch_id}",
             f"kept and complete: {there}; see windrow state list",
         )
+
+
+def _runtime(write: Write) -> Any:
+    return import_module(CONNECTORS[write.connector].runtime)
 
 
 def _named(stage: Aggregate | LookBack | IntervalJoin | KeepLatest, windows: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
 from windrow.plan.stages import Job, Read
+from windrow.resilience import StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.dead_letters import to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
@@ -138,7 +139,8 @@ class RunningJob:
         if self._is_ended:
             self._program.state = self._store.load(committed + 1, self._program.steps)
         for write in self.job.writes:
-            sink = _runtime(write.connector).open_sink(self._spark, SinkRequest(write.input, dict(write.options), self._id))
+            request = SinkRequest(write.input, dict(write.options), self._id, self._is_stopping)
+            sink = _runtime(write.connector).open_sink(self._spark, request)
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
@@ -198,6 +200,8 @@ class RunningJob:
         try:
             with self._in_batch:
                 self._take(frame, batch_id)
+        except StoppedWaitingError:
+            raise
         except WindrowError as error:
             self._failure = fault_of_query(error, self.job.name) or error
             raise

@@ -253,9 +253,11 @@ def _write(name: str, options: Options, default: str = "console") -> Write:
     spec = CONNECTORS[connector]
     values: dict[str, str] = {option.key: option.default for option in spec.sink or () if option.default is not None}
     known = {option.key.lower() for option in spec.sink or ()}
+    prefixes = tuple(key.removesuffix("*") for key in known if key.endswith(".*"))
     for option in options:
-        if option.key.lower() in known:
-            values[option.key.lower()] = option.value
+        key = option.key.lower()
+        if key in known or (prefixes and key.startswith(prefixes)):
+            values[key] = option.value
     reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
     return Write(name, connector, tuple(sorted(values.items())), reason)
 
