@@ -14,8 +14,9 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, card_id
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, card_id
 from windrow.jobs.lease import Lease
+from windrow.jobs.replays import ReplayLog
 from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
@@ -65,6 +66,12 @@ class JobHistory:
         self._checkpoint = Checkpoint(None, self._folder)
         self._store = StateStore(self._folder.child(STATE))
         self._steps = steps_of(job)
+        self.replays = ReplayLog(self._folder.child(REPLAYS))
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the input was declared ended."""
+        return self._store.has_end(self._checkpoint.last_committed() + 1)
 
     def versions(self) -> list[JobVersion]:
         """Newest first."""
@@ -153,6 +160,7 @@ class JobHistory:
                 if forget is not None:
                     forget(self._request(write), batch_id)
             _forget_files(self._folder.child(LETTERS), batch_id)
+            self.replays.forget_after(batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)
             for path in sorted((self.path / BUCKETS).glob("*/*")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,11 @@ from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest,
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
+from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
 from windrow.plan.stages import Job, Read
 from windrow.resilience import StoppedWaitingError
@@ -31,6 +33,7 @@ from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchProgram
 from windrow.spark.reading import read_rows
+from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
 
@@ -109,6 +112,8 @@ class RunningJob:
         self._options = options
         self._checkpoint = Checkpoint(spark, self.folder)
         self._dead_letters = self.folder.child(LETTERS)
+        self._replays = ReplayLog(self.folder.child(REPLAYS))
+        self._is_ordered = needs_order(job)
         self._store = StateStore(
             self.folder.child(STATE), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
         )
@@ -127,7 +132,7 @@ class RunningJob:
             raise
 
     def start(self) -> None:
-        streams = {read.name: self._open_source(read) for read in self.job.reads}
+        self._streams = streams = {read.name: self._open_source(read) for read in self.job.reads}
         partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
         self._program = BatchProgram(self._spark, self.job, partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
@@ -144,8 +149,9 @@ class RunningJob:
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
-        ordered = needs_order(self.job)
-        frames = {read.name: read_rows(read, streams[read.name], needs_order=ordered) for read in self.job.reads}
+        if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
+            self._replay_alone(committed + 1)
+        frames = {read.name: read_rows(read, streams[read.name], needs_order=self._is_ordered) for read in self.job.reads}
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, frames, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
@@ -225,20 +231,40 @@ class RunningJob:
                 f"the input of job {self.job.name} had been declared ended, its windows are closed, and now there are new rows",
                 "run with a new --state folder to take them in; nothing of them was read",
             )
-        started = time.monotonic()
         frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
-        result = self._program.run(self._batch_input(batch_id, frames))
-        self._commit(result)
+        self._run_batch(batch_id, frames, frame.sparkSession)
+
+    def _run_batch(self, batch_id: int, frames: dict[str, DataFrame], session: SparkSession) -> None:
+        started = time.monotonic()
+        replay = self._replays.plan(batch_id)
+        if replay.letters:
+            frames = self._with_replayed(frames, replay, session)
+        result = self._program.run(replace(self._batch_input(batch_id, frames), replayed=replay.counts))
+        self._commit(result, replay)
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
         return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id))
 
+    def _with_replayed(self, frames: dict[str, DataFrame], replay: Replay, session: SparkSession) -> dict[str, DataFrame]:
+        both = dict(frames)
+        for read in self.job.reads:
+            if letters := replay.of(read.name):
+                again = replayed_rows(session, read, self._streams[read.name], letters, needs_order=self._is_ordered)
+                both[read.name] = frames[read.name].unionByName(again) if read.name in frames else again
+        return both
+
+    def _replay_alone(self, batch_id: int) -> None:
+        """Dead letters that wait need no new rows: they are a batch that reads nothing of the sources, noted where Spark notes its own."""
+        self._checkpoint.plan_empty(batch_id, time.time_ns() // 1_000_000)
+        self._run_batch(batch_id, {}, self._spark)
+        self._checkpoint.commit_empty(batch_id)
+
     @property
     def _is_mixed(self) -> bool:
         return len(self.job.reads) > 1 or (self.job.needs_ticks and self._options.mode == "continuous")
 
-    def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
+    def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         """Everything a batch gave becomes durable, state last; each write can be repeated without effect."""
         for name, sink in self._sinks.items():
             flow = result.outputs.get(name)
@@ -247,7 +273,7 @@ class RunningJob:
                 sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
         if result.dead_letters:
             buffer = BytesIO()
-            pq.write_table(to_table(result.dead_letters), buffer)
+            pq.write_table(to_table(result.dead_letters, replay.attempts), buffer)
             self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
         assert result.change is not None
         self._store.save(result.change, is_end=is_end)
