@@ -328,6 +328,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "files sink": lambda: connector_side("files", "sink"),
     "kafka source": lambda: connector_side("kafka", "source"),
     "generator source": lambda: connector_side("generator", "source"),
+    "kafka sink": lambda: connector_side("kafka", "sink"),
     "console sink": lambda: connector_side("console", "sink"),
     "postgres source": lambda: connector_side("postgres", "source"),
     "postgres sink": lambda: connector_side("postgres", "sink"),

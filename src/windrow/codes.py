@@ -19,6 +19,13 @@ ROW_CODES: dict[str, str] = {code: meaning for code, meaning in FATE_CODES.value
 
 OTHER_CODES: dict[str, str] = {
     "WR550": "the memory connector was opened outside of a case or test",
+    "WR560": "a Kafka broker does not answer",
+    "WR561": "there is no such topic",
+    "WR562": "a row is larger than a record of Kafka may be",
+    "WR563": "another run of the same job writes to the topic",
+    "WR564": "a retraction has no key by which a record could be taken back",
+    "WR565": "the Kafka broker refuses the user or what it wants to do",
+    "WR566": "a batch could not be written to a topic",
     "WR601": "Spark needs Java, and no Java of a version it runs on was found",
     "WR602": "a jar could not be fetched",
     "WR603": "a jar is not the file that was expected",
@@ -65,6 +72,9 @@ OTHER_CODES: dict[str, str] = {
     "WR877": "PostgreSQL did not answer in time, or failed",
     "WR878": "the batches in a PostgreSQL table do not fit the job: another driver writes, or the state is older",
     "WR879": "rows in a PostgreSQL table without a key cannot be taken back",
+    "WR890": "there is no such dead letter, or it was replayed already",
+    "WR891": "a file of mended dead letters cannot be read",
+    "WR892": "dead letters of a job whose input was declared ended",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",
     "WR903": "a case has an unknown or missing key, or a value that is none of the choices",

@@ -6,9 +6,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import typer
+from typer.core import TyperGroup
 
 from windrow.cli.codes import UNEXPECTED
 from windrow.errors import JobError, SqlError, WindrowError
@@ -71,6 +72,14 @@ def _show_trace() -> bool:
         return False
     traceback.print_exc()
     return True
+
+
+class ListsByDefault(TyperGroup):
+    """Commands of which ``list`` may be left out: ``windrow dead-letters q.sql``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        is_known = bool(args) and self.get_command(ctx, args[0]) is not None
+        return super().resolve_command(ctx, args if is_known else ["list", *args])
 
 
 app = typer.Typer(

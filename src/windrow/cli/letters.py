@@ -1,33 +1,129 @@
-"""``windrow dead-letters``: the rows that a job set aside, and why."""
+"""``windrow dead-letters``: the rows that a job set aside, why, and the way back into the job. Starts no Spark."""
 
 from __future__ import annotations
 
-import base64
-from collections import Counter
-from datetime import UTC, datetime
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, State, Target
+from windrow.cli.arguments import Form, FormOption, SqlFile, State, Target
 from windrow.cli.files import stem
+from windrow.cli.letter_view import export_records, plain, show_job, show_one
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
-    from windrow.jobs.letters import JobLetters
+    from windrow.jobs.letters import JobLetters, LetterFilter
+
+Code = Annotated[list[str] | None, typer.Option("--code", help="Only those with this code, such as WR701; repeatable.", metavar="CODE")]
+By = Annotated[str | None, typer.Option("--by", help="Only those that this source or statement set aside.", metavar="NAME")]
+Since = Annotated[str | None, typer.Option("--since", help="Only rows that arrived at or after this time.", metavar="TIME")]
+Until = Annotated[str | None, typer.Option("--until", help="Only rows that arrived before this time.", metavar="TIME")]
+All = Annotated[bool, typer.Option("--all", help="Those that were replayed as well.")]
+Limit = Annotated[int, typer.Option("--limit", help="How many rows are shown for each reason; 0 shows all.", min=0)]
+Identity = Annotated[str, typer.Argument(metavar="ID", help="The id of a letter, as list shows it.", show_default=False)]
+To = Annotated[Path, typer.Option("--to", help="A file: .jsonl, .json or .parquet.", metavar="FILE", show_default=False)]
+Ids = Annotated[list[str] | None, typer.Option("--id", help="Only this letter; repeatable.", metavar="ID")]
+Edited = Annotated[
+    Path | None,
+    typer.Option("--edited", help="Letters as exported to .jsonl and mended: their raw text is replayed.", metavar="FILE"),
+]
+JobName = Annotated[str | None, typer.Option("--job", help="Which job, if the file has several.", metavar="NAME", show_default=False)]
 
 
 def list_letters(
     target: Target,
     state: State = None,
     form: FormOption = Form.text,
-    limit: Annotated[int, typer.Option("--limit", help="How many rows are shown for each reason; 0 shows all.", min=0)] = 20,
+    limit: Limit = 20,
+    code: Code = None,
+    by: By = None,
+    since: Since = None,
+    until: Until = None,
+    every: All = False,
 ) -> None:
-    """List the rows that a job set aside: late ones, broken ones, with the reason of each. Starts no Spark."""
+    """List the rows that a job set aside: late ones, broken ones, with the reason of each."""
+    wanted = _filter(code, by, since, until, every=every)
+    found = _letters(target, state)
+    if form is Form.json:
+        records = [{"job": own.job, **plain(record)} for own in found for record in own.meant_by(wanted)]
+        print(json.dumps(records, indent=2, ensure_ascii=False))
+        return
+    from windrow.cli.screen import screen
+
+    for own in found:
+        show_job(own, own.meant_by(wanted), limit, screen())
+
+
+def show_letter(target: Target, identity: Identity, state: State = None, form: FormOption = Form.text) -> None:
+    """Show all that is known of one letter."""
+    from windrow.cli.screen import screen
+    from windrow.errors import UsageError
+
+    found = [(own, record) for own in _letters(target, state) for record in own.records if record["id"] == identity]
+    if not found:
+        raise UsageError("WR890", f"there is no dead letter {identity}", f"windrow dead-letters list {target}")
+    for own, record in found:
+        if form is Form.json:
+            print(json.dumps({"job": own.job, **plain(record)}, indent=2, ensure_ascii=False))
+        else:
+            show_one(own.job, record, screen())
+
+
+def export_letters(
+    target: Target,
+    to: To,
+    state: State = None,
+    code: Code = None,
+    by: By = None,
+    since: Since = None,
+    until: Until = None,
+    every: All = False,
+) -> None:
+    """Write letters to a file, one JSON object a line or as Parquet."""
+    from windrow.cli.screen import say, screen
+
+    wanted = _filter(code, by, since, until, every=every)
+    records = [{"job": own.job, **record} for own in _letters(target, state) for record in own.meant_by(wanted)]
+    export_records(records, to)
+    say(screen(), f"{len(records):,} dead letters written to {to}")
+
+
+def replay_letters(
+    file: SqlFile,
+    state: State = None,
+    job: JobName = None,
+    ids: Ids = None,
+    code: Code = None,
+    by: By = None,
+    since: Since = None,
+    until: Until = None,
+    edited: Edited = None,
+) -> None:
+    """Feed letters to their job once more: a running job takes them with its next batch, a stopped one when it starts."""
+    from windrow.cli.letter_replay import ask_for_replay
+    from windrow.cli.screen import say, screen
+
+    wanted = _filter(code, by, since, until, ids=ids)
+    for name, asked, left in ask_for_replay(file, state, job, wanted, edited):
+        say(screen(), f"job {name}: {asked:,} dead letters will be replayed by its next batch, or when it starts: windrow run {file}")
+        if left:
+            hint = "their windows are closed, or they are rows of a table; run the query anew over the input to count them"
+            say(screen(), f"{left:,} are left: a statement had set them aside, and would do so again ({hint})", style="yellow")
+
+
+def show_letters(state: Path, limit: int, console: Console) -> None:
+    """The dead letters of every job below a state folder."""
+    from windrow.jobs.letters import read_letters
+
+    for own in read_letters(state):
+        show_job(own, own.records, limit, console)
+
+
+def _letters(target: str, state: str | None) -> list[JobLetters]:
     from windrow.errors import UsageError
     from windrow.jobs.letters import read_letters
 
@@ -36,24 +132,7 @@ def list_letters(
     if not found:
         hint = f"run it first: windrow run {target}" if not Path(target).is_dir() else "give the folder that run --state named"
         raise UsageError(codes.NO_STATE, f"there is no state of a job in {folder}", hint)
-    if form is Form.json:
-        import json
-
-        records = [{"job": own.job, **_plain(record)} for own in found for record in own.records]
-        print(json.dumps(records, indent=2, ensure_ascii=False))
-        return
-    from windrow.cli.screen import screen
-
-    for own in found:
-        _show(own, limit, screen())
-
-
-def show_letters(state: Path, limit: int, console: Console) -> None:
-    """The dead letters of every job below a state folder."""
-    from windrow.jobs.letters import read_letters
-
-    for own in read_letters(state):
-        _show(own, limit, console)
+    return found
 
 
 def _state_of(target: str) -> Path:
@@ -64,63 +143,30 @@ def _state_of(target: str) -> Path:
     return Path(load_settings().state, stem(target))
 
 
-def _show(own: JobLetters, limit: int, console: Console) -> None:
-    from windrow.cli.screen import say
+def _filter(
+    code: list[str] | None,
+    by: str | None,
+    since: str | None,
+    until: str | None,
+    *,
+    every: bool = False,
+    ids: list[str] | None = None,
+) -> LetterFilter:
+    from windrow.jobs.letters import LetterFilter
 
-    if not own.records:
-        say(console, f"job {own.job} has no dead letters")
-        return
-    say(console, f"{len(own.records):,} dead letters of job {own.job}, in {own.folder}")
-    console.print(_counts(own))
-    shown = _first_of_each(own.records, limit or len(own.records))
-    console.print(_rows(shown))
-    if len(shown) < len(own.records):
-        say(console, f"... and {len(own.records) - len(shown):,} more: --limit 0 shows all, --format json gives them to programs")
-
-
-def _first_of_each(records: tuple[dict[str, Any], ...], limit: int) -> list[dict[str, Any]]:
-    """The first rows for each reason, so that a frequent one does not hide a rare one."""
-    by_code: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        by_code.setdefault(record["code"], []).append(record)
-    return [record for code in sorted(by_code) for record in by_code[code][:limit]]
+    upper = frozenset(each.upper() for each in code or ())
+    return LetterFilter(frozenset(ids or ()), upper, by, _time("--since", since), _time("--until", until), every)
 
 
-def _counts(own: JobLetters) -> Table:
-    from windrow.cli.screen import meaning_of, table
+def _time(option: str, text: str | None) -> Any:
+    from datetime import UTC, datetime
 
-    counts = Counter((record["code"], record["statement"] or record["source"]) for record in own.records)
-    made = table("code", "count>", "set aside by", "because")
-    for (code, place), count in sorted(counts.items()):
-        made.add_row(code, f"{count:,}", place, meaning_of(code))
-    return made
+    from windrow.errors import UsageError
 
-
-def _rows(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    from windrow.cli.screen import show_time, table
-
-    made = table("code", "source", "partition>", "offset>", "event time", "row")
-    for record in records:
-        raw = record["raw"]
-        content = raw.decode("utf-8", "replace") if raw is not None else record["row"]
-        time = record["event_time"]
-        place = [str(record[key]) if record[key] is not None else "" for key in ("partition", "offset")]
-        shown = Text(content if content.isprintable() else repr(content)[1:-1])
-        made.add_row(record["code"], record["source"], *place, "" if time is None else show_time(time), shown)
-    return made
-
-
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as JSON holds it: times as ISO 8601, the row as an object, raw bytes as text, or as base64 where they are none."""
-    import json
-
-    data = {key: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value for key, value in record.items()}
-    raw = record["raw"]
-    data["row"] = json.loads(record["row"]) if record["row"] else None
+    if text is None:
+        return None
     try:
-        data["raw"] = None if raw is None else raw.decode()
-    except UnicodeDecodeError:
-        data["raw"] = {"base64": base64.b64encode(raw).decode()}
-    return data
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(codes.BAD_VALUE, f"{option} {text} is not a time", f"{option} 2026-01-31T12:00:00Z") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, running, shell, states, trying
-from windrow.cli.app import app, guarded
+from windrow.cli.app import ListsByDefault, app, guarded
 
 __all__ = ["app", "main"]
 
@@ -33,7 +33,14 @@ app.command("check")(guarded(checking.check_files))
 app.command("explain")(guarded(explaining.explain_file))
 app.command("fmt")(guarded(formatting.format_file))
 app.command("test")(guarded(trying.run_cases))
-app.command("dead-letters")(guarded(letters.list_letters))
+letters_app = typer.Typer(
+    help="The rows that a job set aside: look at them, keep them, feed them back.", cls=ListsByDefault, no_args_is_help=True
+)
+letters_app.command("list")(guarded(letters.list_letters))
+letters_app.command("show")(guarded(letters.show_letter))
+letters_app.command("export")(guarded(letters.export_letters))
+letters_app.command("replay")(guarded(letters.replay_letters))
+app.add_typer(letters_app, name="dead-letters")
 state_app = typer.Typer(help="Look at the state of a job, and take it back to an earlier batch.", no_args_is_help=True)
 state_app.command("list")(guarded(states.list_versions))
 state_app.command("show")(guarded(states.show_state))

@@ -23,7 +23,7 @@ Limit = Annotated[int, typer.Option("--limit", help="How many rows are shown; 0 
 
 def list_versions(file: SqlFile, state: State = None, job: JobName = None, form: FormOption = Form.text, limit: Limit = 20) -> None:
     """List the versions of the state that are kept, newest first."""
-    found = {history.job.name: history.versions() for history in _histories(file, state, job)}
+    found = {history.job.name: history.versions() for history in histories_of(file, state, job)}
     if form is Form.json:
         _print_json([{"job": name, **_fields(version)} for name, versions in found.items() for version in versions])
         return
@@ -45,7 +45,7 @@ def show_state(
 
     console = screen()
     records: list[dict[str, Any]] = []
-    for history in _histories(file, state, job):
+    for history in histories_of(file, state, job):
         after, held = history.open_state(batch)
         if form is Form.json:
             records += [_record(history.job.name, after, one) for one in held]
@@ -68,18 +68,20 @@ def restore_state(
     from windrow.cli.screen import say, screen
     from windrow.errors import UsageError
 
-    histories = _histories(file, state, job)
+    histories = histories_of(file, state, job)
     if len(histories) > 1:
         names = ", ".join(history.job.name for history in histories)
         raise UsageError(codes.BAD_VALUE, f"the file has several jobs: {names}", f"--job {histories[0].job.name}")
     history = histories[0]
+    for sentence in history.lasting():
+        say(screen(is_error=True), f"note: {sentence}", style="yellow")
     if not yes and not typer.confirm(f"Take job {history.job.name} back to batch {to}, and remove all that came after it?"):
         raise typer.Exit(1)
     undone = history.restore(to)
     say(screen(), f"job {history.job.name} stands after batch {to}; {undone:,} batches will run again")
 
 
-def _histories(file: str, state: str | None, job: str | None) -> list[JobHistory]:
+def histories_of(file: str, state: str | None, job: str | None) -> list[JobHistory]:
     from windrow.compiling import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.history import JobHistory

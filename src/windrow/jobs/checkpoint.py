@@ -46,6 +46,23 @@ class Checkpoint:
                 if number > batch_id:
                     _remove(log, str(number))
 
+    def has_planned(self, batch_id: int) -> bool:
+        """Whether Spark has noted what this batch reads."""
+        return batch_id in _numbers(self._offsets)
+
+    def plan_empty(self, batch_id: int, now_ms: int) -> None:
+        """Note a batch that reads nothing of any source: it ends where the one before it did."""
+        lines = self._offsets.read(str(batch_id - 1)).decode().splitlines()
+        about = json.loads(lines[1])
+        about["batchTimestampMs"] = now_ms
+        lines[1] = json.dumps(about, separators=(",", ":"))
+        _remove(self._offsets, str(batch_id))
+        self._offsets.write(str(batch_id), "\n".join(lines).encode())
+
+    def commit_empty(self, batch_id: int) -> None:
+        _remove(self._commits, str(batch_id))
+        self._commits.write(str(batch_id), self._commits.read(str(batch_id - 1)))
+
     def arrival_of(self, batch_id: int) -> int:
         """Spark notes a batch's time in its offset log before the batch runs, so a batch that runs again sees the same."""
         text = self._offsets.read(str(batch_id)).decode()

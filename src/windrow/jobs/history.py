@@ -14,9 +14,10 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, card_id
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, card_id
 from windrow.jobs.lease import Lease
-from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read
+from windrow.jobs.replays import ReplayLog
+from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
 from windrow.spark.interval_join import side_steps
@@ -65,6 +66,12 @@ class JobHistory:
         self._checkpoint = Checkpoint(None, self._folder)
         self._store = StateStore(self._folder.child(STATE))
         self._steps = steps_of(job)
+        self.replays = ReplayLog(self._folder.child(REPLAYS))
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the input was declared ended."""
+        return self._store.has_end(self._checkpoint.last_committed() + 1)
 
     def versions(self) -> list[JobVersion]:
         """Newest first."""
@@ -131,6 +138,14 @@ class JobHistory:
                 parts.append(_named(stage, frame_of(tables["windows"])))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
 
+    def lasting(self) -> list[str]:
+        """What going back cannot undo, a sentence for each output that says so."""
+        told = ((write, getattr(_runtime(write), "what_stays", None)) for write in self.job.writes)
+        return [what_stays(self._request(write)) for write, what_stays in told if what_stays is not None]
+
+    def _request(self, write: Write) -> SinkRequest:
+        return SinkRequest(write.input, dict(write.options), card_id(self._folder), write.columns, write.key)
+
     def restore(self, batch_id: int) -> int:
         """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""
         lease = Lease(self._folder, self.job.name)
@@ -141,10 +156,11 @@ class JobHistory:
             undone = self._checkpoint.last_committed() - batch_id
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
             for write in self.job.writes:
-                forget = getattr(import_module(CONNECTORS[write.connector].runtime), "forget_after", None)
+                forget = getattr(_runtime(write), "forget_after", None)
                 if forget is not None:
-                    forget(SinkRequest(write.input, dict(write.options), card_id(self._folder), write.columns, write.key), batch_id)
+                    forget(self._request(write), batch_id)
             _forget_files(self._folder.child(LETTERS), batch_id)
+            self.replays.forget_after(batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)
             for path in sorted((self.path / BUCKETS).glob("*/*")):
@@ -161,6 +177,10 @@ class JobHistory:
             f"job {self.job.name} keeps no state of batch {batch_id}",
             f"kept and complete: {there}; see windrow state list",
         )
+
+
+def _runtime(write: Write) -> Any:
+    return import_module(CONNECTORS[write.connector].runtime)
 
 
 def _named(stage: Aggregate | LookBack | IntervalJoin | KeepLatest, windows: pl.DataFrame) -> pl.DataFrame:

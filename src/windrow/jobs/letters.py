@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,54 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.errors import JobError, UsageError
-from windrow.jobs.identity import CARD, LETTERS
+from windrow.jobs.identity import CARD, LETTERS, REPLAYS
+from windrow.jobs.replays import ReplayLog
+from windrow.spark.dead_letters import SCHEMA
+from windrow.spark.folders import LocalFolder
+
+WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class LetterFilter:
+    """Which letters are meant; what is empty admits all. ``by`` names a source or a statement."""
+
+    ids: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+    by: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    # Those that were replayed as well.
+    with_replayed: bool = False
+
+    def admits(self, letter: Mapping[str, Any]) -> bool:
+        arrived = letter["arrived_at"]
+        return (
+            (not self.ids or letter["id"] in self.ids)
+            and (not self.codes or letter["code"] in self.codes)
+            and (self.by is None or self.by.lower() in ((letter["statement"] or "").lower(), letter["source"].lower()))
+            and (self.since is None or (arrived is not None and arrived >= self.since))
+            and (self.until is None or (arrived is not None and arrived < self.until))
+            and (self.with_replayed or letter["replay"] is None)
+        )
+
+
+EVERY = LetterFilter(with_replayed=True)
 
 
 @dataclass(frozen=True)
 class JobLetters:
-    """The dead letters of one job, oldest batch first; each a record of ``windrow.spark.dead_letters.SCHEMA``."""
+    """The dead letters of one job, oldest batch first; each a record of ``windrow.spark.dead_letters.SCHEMA``.
+
+    ``replay`` is beside them: None, or the batch that took the letter once more, or that it waits for one.
+    """
 
     job: str
     folder: Path
     records: tuple[dict[str, Any], ...]
+
+    def meant_by(self, wanted: LetterFilter) -> tuple[dict[str, Any], ...]:
+        return tuple(record for record in self.records if wanted.admits(record))
 
 
 def read_letters(state: Path) -> list[JobLetters]:
@@ -29,7 +69,13 @@ def read_letters(state: Path) -> list[JobLetters]:
         folders = [state] if (state / CARD).is_file() else sorted(path.parent for path in state.glob(f"*/{CARD}"))
     except OSError as error:
         raise UsageError("WR801", f"cannot read the folder {state}: {error.strerror}", "check its permissions: ls -ld") from error
-    return [JobLetters(_job_name(folder), folder / LETTERS, tuple(_records(folder / LETTERS))) for folder in folders]
+    return [JobLetters(_job_name(folder), folder / LETTERS, tuple(_records(folder))) for folder in folders]
+
+
+def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Letters of any jobs as one file, each with its job."""
+    pairs = [{**record, "headers": None if record["headers"] is None else list(record["headers"].items())} for record in records]
+    pq.write_table(pa.Table.from_pylist(pairs, schema=SCHEMA.insert(0, pa.field("job", pa.string()))), path)
 
 
 def _job_name(folder: Path) -> str:
@@ -40,11 +86,20 @@ def _job_name(folder: Path) -> str:
 
 
 def _records(folder: Path) -> list[dict[str, Any]]:
+    replays = _replays(folder)
+    unknown = dict.fromkeys(SCHEMA.names)
     records: list[dict[str, Any]] = []
-    for file in sorted(folder.glob("[!.]*.parquet")):
+    for file in sorted((folder / LETTERS).glob("[!.]*.parquet")):
         try:
-            records += pq.read_table(file).to_pylist()
+            records += ({**unknown, **record} for record in pq.read_table(file).to_pylist(maps_as_pydicts="lossy"))
         except (OSError, pa.ArrowException) as error:
             hint = "the other files can be read with any reader of Parquet"
             raise JobError("WR814", f"cannot read the dead letters in {file}: {str(error).splitlines()[0]}", hint) from error
-    return records
+    return [{**record, "replay": replays.get(record["id"])} for record in records]
+
+
+def _replays(folder: Path) -> dict[str, int | str]:
+    if not (folder / REPLAYS).is_dir():
+        return {}
+    log = ReplayLog(LocalFolder(folder / REPLAYS))
+    return {**dict.fromkeys(log.asked(), WAITING), **log.taken()}

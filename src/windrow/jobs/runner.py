@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,14 @@ from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, Sourc
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
+from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
 from windrow.plan.stages import Job, Read
+from windrow.resilience import StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.dead_letters import to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
@@ -30,6 +33,7 @@ from windrow.spark.mixing import mix_sources, pick_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchProgram
 from windrow.spark.reading import RowReader
+from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
 
@@ -114,6 +118,8 @@ class RunningJob:
         self._options = options
         self._checkpoint = Checkpoint(spark, self.folder)
         self._dead_letters = self.folder.child(LETTERS)
+        self._replays = ReplayLog(self.folder.child(REPLAYS))
+        self._is_ordered = needs_order(job)
         self._store = StateStore(
             self.folder.child(STATE), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
         )
@@ -153,8 +159,9 @@ class RunningJob:
             sink.open()
             self._sinks[write.input] = sink
         self._progress.update(self._program, None, 0.0)
-        ordered = needs_order(self.job)
-        self._readers = {read.name: RowReader(read, self._streams[read.name], needs_order=ordered) for read in self.job.reads}
+        self._readers = {read.name: RowReader(read, self._streams[read.name], needs_order=self._is_ordered) for read in self.job.reads}
+        if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
+            self._replay_alone(committed + 1)
         ticking = self.job.needs_ticks and self._options.mode == "continuous"
         mixed = mix_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=ticking)
         writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
@@ -191,9 +198,7 @@ class RunningJob:
 
     def _open_source(self, read: Read) -> SourceStream:
         is_bounded = self._options.mode != "continuous"
-        request = SourceRequest(
-            read.name, read.columns, dict(read.options), is_bounded, needs_order=needs_order(self.job), job=self.job.name
-        )
+        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded, needs_order=self._is_ordered, job=self.job.name)
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -212,6 +217,8 @@ class RunningJob:
         try:
             with self._in_batch:
                 self._take(frame, batch_id)
+        except StoppedWaitingError:
+            raise
         except WindrowError as error:
             self._failure = fault_of_query(error, self.job.name) or error
             raise
@@ -235,18 +242,24 @@ class RunningJob:
                 f"the input of job {self.job.name} had been declared ended, its windows are closed, and now there are new rows",
                 "run with a new --state folder to take them in; nothing of them was read",
             )
-        started = time.monotonic()
         readings = self._readings(batch_id)
         for name, reading, offset in readings:
             self._partitions[name] = tuple(sorted({*(self._partitions[name] or ()), *reading.lanes(offset)}))
-        now = self._arrival_of(batch_id)
-        frames = {
-            name: reader.rows(pick_source(frame, name, len(self.job.reads), self._is_mixed), now) for name, reader in self._readers.items()
-        }
-        result = self._program.run(self._batch_input(batch_id, frames, now))
-        self._commit(result)
+        frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
+        self._run_batch(batch_id, frames, frame.sparkSession)
         for _, reading, offset in readings:
             reading.committed(offset)
+
+    def _run_batch(self, batch_id: int, frames: dict[str, DataFrame], session: SparkSession) -> None:
+        """``frames`` are as the sources handed them over."""
+        started = time.monotonic()
+        now = self._arrival_of(batch_id)
+        rows = {name: self._readers[name].rows(frame, now) for name, frame in frames.items()}
+        replay = self._replays.plan(batch_id)
+        if replay.letters:
+            rows = self._with_replayed(rows, replay, session, now)
+        result = self._program.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts))
+        self._commit(result, replay)
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def _readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
@@ -263,11 +276,25 @@ class RunningJob:
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
         return BatchInput(batch_id, frames, now)
 
+    def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
+        both = dict(rows)
+        for read in self.job.reads:
+            if letters := replay.of(read.name):
+                again = replayed_rows(session, read, letters, now, is_raw=self._streams[read.name].format is not None)
+                both[read.name] = rows[read.name].unionByName(again) if read.name in rows else again
+        return both
+
+    def _replay_alone(self, batch_id: int) -> None:
+        """Dead letters that wait need no new rows: they are a batch that reads nothing of the sources, noted where Spark notes its own."""
+        self._checkpoint.plan_empty(batch_id, time.time_ns() // 1_000_000)
+        self._run_batch(batch_id, {}, self._spark)
+        self._checkpoint.commit_empty(batch_id)
+
     @property
     def _is_mixed(self) -> bool:
         return len(self.job.reads) > 1 or (self.job.needs_ticks and self._options.mode == "continuous")
 
-    def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
+    def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         """Everything a batch gave becomes durable, state last; each write can be repeated without effect."""
         for name, sink in self._sinks.items():
             flow = result.outputs.get(name)
@@ -276,7 +303,7 @@ class RunningJob:
                 sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
         if result.dead_letters:
             buffer = BytesIO()
-            pq.write_table(to_table(result.dead_letters), buffer)
+            pq.write_table(to_table(result.dead_letters, replay.attempts), buffer)
             self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
         assert result.change is not None
         self._store.save(result.change, is_end=is_end)

@@ -38,11 +38,18 @@ class Account:
         self.passed += other.passed
         self.filtered += other.filtered
         self.dead.update(other.dead)
+        # What was set aside may have been taken back.
+        self.dead = Counter({code: count for code, count in self.dead.items() if count})
         self.dropped.update(other.dropped)
         self.late_corrected += other.late_corrected
         self.late_included += other.late_included
         self.late_warned += other.late_warned
         self.emitted += other.emitted
+
+    def take_back(self, dead: Mapping[str, int]) -> None:
+        """Rows that were set aside come once more: what they were counted as no longer holds."""
+        self.rows_in -= sum(dead.values())
+        self.dead.subtract(dead)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -260,9 +260,11 @@ def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tupl
     spec = CONNECTORS[connector]
     values: dict[str, str] = {option.key: option.default for option in spec.sink or () if option.default is not None}
     known = {option.key.lower() for option in spec.sink or ()}
+    prefixes = tuple(key.removesuffix("*") for key in known if key.endswith(".*"))
     for option in options:
-        if option.key.lower() in known:
-            values[option.key.lower()] = option.value
+        named = option.key.lower()
+        if named in known or (prefixes and named.startswith(prefixes)):
+            values[named] = option.value
     reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
     columns, key = shape
     return Write(name, connector, tuple(sorted(values.items())), reason, columns, key)

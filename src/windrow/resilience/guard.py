@@ -53,6 +53,8 @@ class Guard:
         except WindrowError:
             raise
         except Exception as error:
+            if self.is_stopping.is_set() and self._is_worth_trying_again(error):
+                raise self._stopped() from error
             raise self.explain(error, what) from error
         return result
 
@@ -85,9 +87,10 @@ class Guard:
 
     def _pause(self, seconds: float) -> None:
         if self.is_stopping.wait(seconds):
-            raise StoppedWaitingError(
-                "WR821", f"the job is stopping while {self.system} does not answer: the batch is left for the next run"
-            )
+            raise self._stopped()
+
+    def _stopped(self) -> StoppedWaitingError:
+        return StoppedWaitingError("WR821", f"the job is stopping while {self.system} does not answer: the batch is left for the next run")
 
 
 def _short(error: BaseException) -> str:

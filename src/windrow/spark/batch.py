@@ -29,6 +29,8 @@ class BatchInput:
     now: int
     is_end: bool = False
     force_watermark: int | None = None
+    # Rows among those of the frames that had been set aside before, by source and by the code they were set aside with.
+    replayed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass

@@ -18,7 +18,9 @@ from windrow.spark.reading import RAW_TEXT
 
 SCHEMA = pa.schema(
     [
+        ("id", pa.string()),
         ("batch_id", pa.int64()),
+        ("attempt", pa.int32()),
         ("code", pa.string()),
         ("reason", pa.string()),
         ("message", pa.string()),
@@ -27,6 +29,8 @@ SCHEMA = pa.schema(
         ("partition", pa.int32()),
         ("offset", pa.int64()),
         ("topic", pa.string()),
+        ("key", pa.string()),
+        ("headers", pa.map_(pa.string(), pa.string())),
         ("arrived_at", pa.timestamp("us", tz="UTC")),
         ("event_time", pa.timestamp("us", tz="UTC")),
         ("raw", pa.binary()),
@@ -56,6 +60,7 @@ class DeadLetter:
         place = f"statement {self.statement}" if self.statement else f"source {self.source}"
         return {
             "batch_id": self.batch_id,
+            "attempt": 1,
             "code": self.fate.code,
             "reason": self.fate.name.lower(),
             "message": f"{place}: {self.fate.meaning}",
@@ -64,6 +69,8 @@ class DeadLetter:
             "partition": self.row.get("_partition"),
             "offset": self.row.get("_offset"),
             "topic": self.row.get("_topic"),
+            "key": _text(self.row.get("_key")),
+            "headers": _pairs(self.row.get("_headers")),
             "arrived_at": self.row.get("_timestamp"),
             "event_time": self.row.get("_event_time"),
             "raw": raw.encode() if isinstance(raw, str) else raw,
@@ -84,5 +91,39 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
-def to_table(letters: list[DeadLetter]) -> pa.Table:
-    return pa.Table.from_pylist([letter.to_record() for letter in letters], schema=SCHEMA)
+Place = tuple[str, str | None, int | None, int | None]
+
+
+def place_of(record: Mapping[str, Any]) -> Place:
+    """Where the row of a letter stood: by this it is known again when it comes a second time."""
+    return record["source"], record["topic"], record["partition"], record["offset"]
+
+
+def to_table(letters: list[DeadLetter], attempts: Mapping[Place, int] | None = None) -> pa.Table:
+    """The letters of a batch in an order of their own, so that each has the same id whenever the batch runs again.
+
+    ``attempts`` says how often a row had been set aside before, for rows that were replayed.
+    """
+    records = sorted((letter.to_record() for letter in letters), key=_order)
+    for number, record in enumerate(records):
+        record["id"] = f"{record['batch_id']}-{number}"
+        record["attempt"] = (attempts or {}).get(place_of(record), 0) + 1
+    return pa.Table.from_pylist(records, schema=SCHEMA)
+
+
+def _order(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    place = (record["topic"] or "", record["partition"] or 0, record["offset"] or 0)
+    return (record["source"], record["statement"] or "", *place, record["code"], record["raw"] or b"", record["row"])
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _pairs(headers: Any) -> list[tuple[str, str | None]] | None:
+    if headers is None:
+        return None
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return [(name, _text(value)) for name, value in pairs]

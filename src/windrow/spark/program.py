@@ -83,6 +83,8 @@ class BatchProgram:
         clocks = {**{read.name: self.watermarks.start(read.name, batch.now) for read in self.job.reads}, **self.state.clocks}
         run = Run(batch, result, self.state, clocks, dict(clocks), dict(self.state.counters))
         self.tables.settle(result)
+        for name, codes in batch.replayed.items():
+            result.ledger.source(name).take_back(codes)
         for stage in self.job.stages:
             self._take(stage, run)
         for name, flow in run.flows.items():

@@ -14,6 +14,7 @@ from windrow.compiling import Compiled
 from windrow.connectors.memory.runtime import FOLDERS, rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
 from windrow.jobs.options import RunOptions
+from windrow.jobs.replays import NO_REPLAY, Replay
 from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job, LoadTable
 from windrow.spark.batch import BatchInput, BatchResult
@@ -140,8 +141,8 @@ class _CaseJob(RunningJob):
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
         return BatchInput(batch_id, frames, now, self.is_end, self.force)
 
-    def _commit(self, result: BatchResult, *, is_end: bool = False) -> None:
-        super()._commit(result, is_end=is_end)
+    def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
+        super()._commit(result, replay, is_end=is_end)
         self._case.gather(result)
 
     def take_table(self, table: LoadTable, rows: pa.Table) -> None:

@@ -22,9 +22,9 @@ def write_state(folder: Path, *letters: DeadLetter) -> None:
     job = folder / "candles"
     (job / "dead_letters").mkdir(parents=True)
     (job / "job.json").write_text(json.dumps({"job": "candles"}))
-    for letter in letters:
-        file = job / "dead_letters" / f"batch-{letter.batch_id:010d}-{letter.fate}.parquet"
-        pq.write_table(to_table([letter]), file)
+    for batch in {letter.batch_id for letter in letters}:
+        own = [letter for letter in letters if letter.batch_id == batch]
+        pq.write_table(to_table(own), job / "dead_letters" / f"batch-{batch:010d}.parquet")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_they_are_counted_and_listed(windrow: Windrow, state: Path, target: str)
     assert "2 dead letters of job candles" in done.stdout
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
     assert "WR701 1 trades the row could not be decoded" in rows
-    assert 'WR705 trades 0 7 2026-01-01 00:00:00 {"symbol": "A"}' in rows
+    assert '3-1 WR705 trades 0 7 2026-01-01 00:00:00 {"symbol": "A"}' in rows
 
 
 def test_programs_get_all_of_it(windrow: Windrow, state: Path) -> None:
@@ -72,3 +72,53 @@ def test_a_torn_file_is_an_error(windrow: Windrow, state: Path) -> None:
     done = windrow("dead-letters", "q.sql")
     assert done.exit_code == 1
     assert "[WR814]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ([], {"WR701", "WR705"}),
+        (["--code", "wr701"], {"WR701"}),
+        (["--by", "CANDLES"], {"WR705"}),
+        (["--by", "trades"], {"WR701", "WR705"}),
+        (["--since", "2026-01-02"], {"WR701"}),
+        (["--until", "2026-01-02T00:00:00Z"], {"WR705"}),
+    ],
+)
+def test_they_are_filtered(windrow: Windrow, tmp_path: Path, options: list[str], codes: set[str]) -> None:
+    early, later = ({"_timestamp": datetime(2026, 1, day, tzinfo=UTC)} for day in (1, 2))
+    write_state(tmp_path / "s", replace(LATE, row={**LATE.row, **early}), replace(BROKEN, row={**BROKEN.row, **later}))
+    listed = json.loads(windrow("dead-letters", "list", "s", "--format", "json", *options).stdout)
+    assert {each["code"] for each in listed} == codes
+
+
+def test_a_time_that_is_none(windrow: Windrow, state: Path) -> None:
+    done = windrow("dead-letters", "list", "q.sql", "--since", "yesterday")
+    assert done.exit_code == 2
+    assert "[WR618]" in done.stderr
+
+
+def test_one_is_shown_with_all_that_is_known(windrow: Windrow, tmp_path: Path) -> None:
+    row = {**BROKEN.row, "_raw_text": b"\xff{", "_key": "k", "_headers": [("trace", "x")], "_topic": "t"}
+    write_state(tmp_path / "s", replace(BROKEN, row=row))
+    shown = {line.split()[0]: line.split(maxsplit=1)[1] for line in windrow("dead-letters", "show", "s", "3-0").stdout.splitlines()}
+    assert shown["raw"] == '{"base64": "/3s="}'
+    assert (shown["headers"], shown["key"], shown["topic"], shown["attempt"]) == ('{"trace": "x"}', "k", "t", "1")
+    missing = windrow("dead-letters", "show", "s", "9-9")
+    assert missing.exit_code == 2
+    assert "[WR890]" in missing.stderr
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_they_are_exported(windrow: Windrow, state: Path, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"letters.{ending}"
+    assert windrow("dead-letters", "export", "q.sql", "--to", str(file), "--code", "WR701").exit_code == 0
+    rows = pq.read_table(file).to_pylist() if ending == "parquet" else [json.loads(line) for line in file.read_text().splitlines()]
+    raw = b'{"symbol' if ending == "parquet" else '{"symbol'
+    assert [(row["job"], row["id"], row["code"], row["raw"]) for row in rows] == [("candles", "3-0", "WR701", raw)]
+
+
+def test_an_ending_that_is_no_format(windrow: Windrow, state: Path) -> None:
+    done = windrow("dead-letters", "export", "q.sql", "--to", "letters.xls")
+    assert done.exit_code == 2
+    assert "letters.jsonl" in done.stderr

@@ -1,5 +1,7 @@
-"""Topics of Apache Kafka, through Spark's own connector.
+"""Topics of Apache Kafka: read through Spark's own connector, written batch by batch in transactions that also note the batch.
 
 ``source.py`` turns topics into a streaming frame, ``formats.py`` and ``avro.py`` decode what Spark's JSON parser does not,
-``brokers.py`` asks the brokers what there is, ``group.py`` shows how far a job has read. Must not know: event time, windows, state.
+``brokers.py`` asks the brokers what there is, ``group.py`` shows how far a job has read. ``sink.py`` writes, ``commits.py`` remembers
+what was written, ``records.py`` turns rows into records, ``failures.py`` says what errors of a writer mean. Must not know: event
+time, windows, state.
 """

@@ -1,0 +1,126 @@
+"""How dead letters are shown and written to files."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow.cli import codes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from windrow.jobs.letters import JobLetters
+
+_PARQUET, _LINES = ".parquet", (".jsonl", ".json")
+
+
+def show_job(own: JobLetters, records: Sequence[dict[str, Any]], limit: int, console: Console) -> None:
+    """Counts by reason, then the first rows of each."""
+    from windrow.cli.screen import say
+
+    if not records:
+        replayed = f" left, {len(own.records):,} were replayed or do not match" if own.records else ""
+        say(console, f"job {own.job} has no dead letters{replayed}")
+        return
+    say(console, f"{len(records):,} dead letters of job {own.job}, in {own.folder}")
+    console.print(_counts(records))
+    shown = _first_of_each(records, limit or len(records))
+    console.print(_rows(shown))
+    if len(shown) < len(records):
+        say(console, f"... and {len(records) - len(shown):,} more: --limit 0 shows all, --format json gives them to programs")
+
+
+def show_one(job: str, record: dict[str, Any], console: Console) -> None:
+    """Everything that is known of a letter, a line each."""
+    from windrow.cli.screen import say
+
+    for name, value in {"job": job, **plain(record)}.items():
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            say(console, f"{name:<11} {text if text.isprintable() else repr(text)[1:-1]}")
+
+
+def _first_of_each(records: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """The first rows for each reason, so that a frequent one does not hide a rare one."""
+    by_code: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        by_code.setdefault(record["code"], []).append(record)
+    return [record for code in sorted(by_code) for record in by_code[code][:limit]]
+
+
+def _counts(records: Sequence[dict[str, Any]]) -> Table:
+    from windrow.cli.screen import meaning_of, table
+
+    counts = Counter((record["code"], record["statement"] or record["source"]) for record in records)
+    made = table("code", "count>", "set aside by", "because")
+    for (code, place), count in sorted(counts.items()):
+        made.add_row(code, f"{count:,}", place, meaning_of(code))
+    return made
+
+
+def _rows(records: list[dict[str, Any]]) -> Table:
+    from rich.text import Text
+
+    from windrow.cli.screen import show_time, table
+
+    has_replays = any(record["replay"] is not None for record in records)
+    made = table("id", "code", "source", "partition>", "offset>", "event time", *(["replayed"] if has_replays else []), "row")
+    for record in records:
+        raw = record["raw"]
+        content = raw.decode("utf-8", "replace") if raw is not None else record["row"]
+        time = record["event_time"]
+        place = [str(record[key]) if record[key] is not None else "" for key in ("partition", "offset")]
+        shown = Text(content if content.isprintable() else repr(content)[1:-1])
+        replayed = [_replay_text(record["replay"])] if has_replays else []
+        made.add_row(record["id"], record["code"], record["source"], *place, "" if time is None else show_time(time), *replayed, shown)
+    return made
+
+
+def _replay_text(replay: int | str | None) -> str:
+    return "" if replay is None else replay if isinstance(replay, str) else f"batch {replay}"
+
+
+def plain(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as JSON holds it: times as ISO 8601, the row as an object, raw bytes as text, or as base64 where they are none."""
+    data = {key: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value for key, value in record.items()}
+    raw = record["raw"]
+    data["row"] = json.loads(record["row"]) if record["row"] else None
+    try:
+        data["raw"] = None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        data["raw"] = {"base64": base64.b64encode(raw).decode()}
+    return data
+
+
+def raw_bytes(shown: Any) -> bytes | None:
+    """What ``plain`` made of raw bytes, back again.
+
+    >>> raw_bytes("x"), raw_bytes({"base64": "/w=="}), raw_bytes(None)
+    (b'x', b'\\xff', None)
+    """
+    if isinstance(shown, dict):
+        return base64.b64decode(shown["base64"])
+    return None if shown is None else str(shown).encode()
+
+
+def export_records(records: Sequence[dict[str, Any]], to: Path) -> None:
+    from windrow.errors import UsageError
+
+    if to.suffix not in (_PARQUET, *_LINES):
+        raise UsageError(codes.BAD_VALUE, f"--to {to} has an ending that says no format", f"--to {to.with_suffix('.jsonl')}")
+    try:
+        if to.suffix == _PARQUET:
+            from windrow.jobs.letters import write_parquet
+
+            write_parquet(records, to)
+        else:
+            to.write_text("".join(json.dumps(plain(record), ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(codes.UNWRITABLE, f"cannot write {to}: {error.strerror}", "name a file in a folder that you may write") from error

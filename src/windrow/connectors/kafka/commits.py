@@ -1,0 +1,101 @@
+"""What was written: the last batch of each sink, in a compacted topic of one partition, committed together with the rows.
+
+The record of a sink is part of the transaction that writes its batch, so it is there exactly if the batch is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from windrow.connectors.kafka import topics
+
+# Small segments are compacted early, and a start reads the whole topic.
+_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}
+_POLL = 0.2
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class Commit:
+    """``writer`` is one run of one sink: by it a run finds out that another came after it."""
+
+    batch_id: int
+    writer: str | None
+
+    def to_json(self) -> bytes:
+        return json.dumps({"batch": self.batch_id, "writer": self.writer}).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Commit:
+        body = json.loads(data)
+        return Commit(int(body["batch"]), body.get("writer"))
+
+
+NOTHING = Commit(NEVER, None)
+
+
+def commit_key(job: str, statement: str) -> bytes:
+    return f"{job}/{statement}".encode()
+
+
+def ensure_topic(admin: AdminClient, topic: str, seconds: float, replication: int | None) -> None:
+    if not topics.exists(admin, topic, seconds):
+        topics.create(admin, topic, seconds, 1, replication or topics.usual_replication(admin, seconds), _CONFIG)
+
+
+def read_commit(client: Mapping[str, Any], topic: str, key: bytes, seconds: float, patience: float) -> Commit:
+    """The newest record of a key among those committed.
+
+    Another sink that died with its record written and not yet committed hides all that came after it from readers, ours too, until
+    the broker gives it up. So the end of the topic is asked for first, whatever is committed, and waited for.
+    """
+    end = _end(client, topic, seconds, "read_uncommitted")
+    deadline = time.monotonic() + patience
+    while _end(client, topic, seconds, "read_committed") < end:
+        if time.monotonic() > deadline:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"a transaction hangs in {topic}"))
+        time.sleep(_POLL)
+    return _newest(_consumer(client, "read_committed"), topic, key, end, seconds)
+
+
+def _newest(consumer: Consumer, topic: str, key: bytes, end: int, seconds: float) -> Commit:
+    found = NOTHING
+    try:
+        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+        deadline = time.monotonic() + seconds
+        while True:
+            for message in consumer.consume(1000, _POLL):
+                error = message.error()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
+                deadline = time.monotonic() + seconds
+                value = message.value()
+                if error is None and message.key() == key and value:
+                    found = Commit.from_json(value)
+                if error is not None and (message.offset() or 0) >= end:
+                    return found
+            if time.monotonic() > deadline:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} could not be read to its end"))
+    finally:
+        consumer.close()
+
+
+def _end(client: Mapping[str, Any], topic: str, seconds: float, isolation: str) -> int:
+    consumer = _consumer(client, isolation)
+    try:
+        _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=seconds)
+        return int(high)
+    finally:
+        consumer.close()
+
+
+def _consumer(client: Mapping[str, Any], isolation: str) -> Consumer:
+    own = {"group.id": "windrow-commits", "enable.auto.commit": False, "isolation.level": isolation, "enable.partition.eof": True}
+    return Consumer({**client, **own})

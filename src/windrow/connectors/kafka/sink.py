@@ -1,0 +1,250 @@
+"""Batches as records of a topic.
+
+Exactly once: the records of a batch and the number of the batch (``commits.py``) are one transaction. A batch that runs again
+finds its number and writes nothing; a run that was replaced is fenced by the broker. Whatever goes wrong, the producer is thrown
+away: the next one aborts what hung, and reads which batch was the last. Readers must be ``read_committed``.
+
+At least once: no transaction, and a header on each record that is the same whenever its batch runs again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from windrow.connectors.kafka import topics
+from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting
+from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
+from windrow.connectors.kafka.failures import classify, explain, is_fenced
+from windrow.connectors.kafka.records import EMISSION, Records, record_frame, records_of
+from windrow.connectors.kafka.sender import Sender
+from windrow.connectors.kafka.sink_settings import SinkSettings
+from windrow.connectors.runtime import Output, Sink, SinkRequest
+from windrow.errors import JobError, UsageError
+from windrow.resilience import Guard, RetryRule
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+    from pyspark.sql import DataFrame, SparkSession
+
+ID_HEADER = "windrow-id"
+# A job that starts and finds no broker says so soon; one that runs waits for it.
+_OPENING = RetryRule(give_up_after=60.0)
+
+
+def open_sink(_spark: SparkSession, request: SinkRequest) -> Sink:
+    settings = SinkSettings.of(request.options)
+    return ExactSink(settings, request) if settings.is_exact else PlainSink(settings, request)
+
+
+class _TopicSink:
+    """What both ways share: the topic, and calls that wait for a broker that is away."""
+
+    def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
+        self._settings = settings
+        self._statement = request.statement
+        self._job = request.job
+        self._complaints = Complaints()
+        self._client = client_settings(settings.servers, settings.client, self._complaints)
+        self._guard = Guard(f"kafka {settings.servers}", classify, explain, is_stopping=request.stopping)
+        self._opening = replace(self._guard, rule=_OPENING)
+        self._sender: Sender | None = None
+
+    def _prepare_topic(self) -> None:
+        settings = self._settings
+        admin, seconds = self._admin(), settings.request_seconds
+        if topics.exists(admin, settings.topic, seconds):
+            return
+        if not settings.creates_topic:
+            raise UsageError(
+                "WR561",
+                f"there is no topic {settings.topic} on {settings.servers}",
+                "make it, or let the job do so: 'topic.create' = 'true', 'topic.partitions' = '6'",
+            )
+        topics.create(admin, settings.topic, seconds, settings.partitions, settings.replication)
+
+    def _admin(self) -> AdminClient:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        try:
+            return AdminClient(self._client)
+        except KafkaException as error:
+            raise refused_setting(error) from error
+
+    def _new_sender(self, **own: Any) -> Sender:
+        return Sender(self._client, self._complaints, self._settings.topic, self._settings.request_seconds, own)
+
+    def close(self) -> None:
+        if self._sender is not None:
+            self._sender.drop(abort=False)
+            self._sender = None
+
+
+class ExactSink(_TopicSink):
+    def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
+        super().__init__(settings, request)
+        self._key = commit_key(self._job, self._statement)
+        self._writer = uuid.uuid4().hex
+        self._last = NOTHING
+        self._is_open = False
+
+    def open(self) -> None:
+        """Prove that the topic is there and may be written in transactions, and find out which batch was the last."""
+        self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
+        self._opening.call(f"open topic {self._settings.topic} for writing", self._ready)
+        self._is_open = True
+
+    def write(self, output: Output) -> None:
+        self._guard.call(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda: self._write(output))
+
+    def rewind(self, batch_id: int) -> None:
+        """Let batches after this one be written again."""
+        self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
+        self._opening.call(f"go back to batch {batch_id} in topic {self._settings.topic}", lambda: self._rewind(batch_id))
+        self.close()
+
+    def _rewind(self, batch_id: int) -> None:
+        sender = self._ready()
+        if self._last.batch_id > batch_id:
+            with self._dropping(sender):
+                sender.begin()
+                self._commit(sender, batch_id)
+
+    def _write(self, output: Output) -> None:
+        sender = self._ready()
+        if output.batch_id <= self._last.batch_id:
+            return
+        with self._dropping(sender):
+            is_begun = False
+            for records in records_of(output, with_times=self._settings.has_event_time):
+                if len(records) and not is_begun:
+                    sender.begin()
+                    is_begun = True
+                sender.send(records)
+            # A batch without rows is not noted: it gives none when it runs again.
+            if is_begun:
+                self._commit(sender, output.batch_id)
+
+    def _commit(self, sender: Sender, batch_id: int) -> None:
+        commit = Commit(batch_id, self._writer)
+        sender.send_one(self._settings.commits_topic, self._key, commit.to_json(), partition=0)
+        sender.commit()
+        self._last = commit
+
+    @contextmanager
+    def _dropping(self, sender: Sender) -> Iterator[None]:
+        """After a failure the producer is not used again."""
+        try:
+            yield
+        except BaseException as error:
+            self._sender = None
+            sender.drop(abort=not is_fenced(error))
+            raise
+
+    def _ready(self) -> Sender:
+        """The producer of this run, made anew where the one before failed."""
+        if self._sender is not None:
+            return self._sender
+        settings = self._settings
+        ensure_topic(self._admin(), settings.commits_topic, settings.request_seconds, settings.replication)
+        sender = self._new_sender(
+            **{
+                "transactional.id": f"windrow-{self._job}-{self._statement}",
+                "transaction.timeout.ms": int(settings.transaction_seconds * 1000),
+            }
+        )
+        try:
+            sender.init_transactions()
+            found = self._read_commit()
+            self._refuse_if_replaced(found)
+        except BaseException:
+            sender.drop(abort=False)
+            raise
+        self._last = max(self._last, found, key=lambda commit: commit.batch_id)
+        self._sender = sender
+        return sender
+
+    def _read_commit(self) -> Commit:
+        settings = self._settings
+        patience = settings.transaction_seconds + settings.request_seconds
+        return read_commit(self._client, settings.commits_topic, self._key, settings.request_seconds, patience)
+
+    def _refuse_if_replaced(self, found: Commit) -> None:
+        """Having made a new producer, this run would fence the one that replaced it, and go on with rows that are old."""
+        if self._is_open and found.batch_id > self._last.batch_id and found.writer != self._writer:
+            raise JobError(
+                "WR563",
+                f"another run of this job has written batch {found.batch_id} to topic {self._settings.topic} meanwhile",
+                "let one run at a time use a state folder",
+            )
+
+
+class PlainSink(_TopicSink):
+    def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
+        super().__init__(settings, request)
+        self._has_spark_writer = True
+
+    def open(self) -> None:
+        self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
+        self._sender = self._new_sender()
+
+    def write(self, output: Output) -> None:
+        self._guard.call(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda: self._write(output))
+
+    def _write(self, output: Output) -> None:
+        if output.frame is not None and self._has_spark_writer and self._suits_spark(output.frame):
+            if self._write_on_executors(output.frame, output):
+                return
+            self._has_spark_writer = False
+        sender = self._sender or self._new_sender()
+        self._sender = sender
+        try:
+            first = 0
+            for records in records_of(output, with_times=self._settings.has_event_time):
+                sender.send(self._with_ids(records, output.batch_id, first))
+                first += len(records)
+            sender.flush()
+        except BaseException:
+            self._sender = None
+            sender.drop(abort=False)
+            raise
+
+    def _id(self, batch_id: int) -> str:
+        return f"{self._job}/{self._statement}/{batch_id}/"
+
+    def _with_ids(self, records: Records, batch_id: int, first: int) -> Records:
+        start = self._id(batch_id)
+        own = records.headers or [None] * len(records)
+        return replace(records, headers=[[*(had or ()), (ID_HEADER, f"{start}{n}")] for n, had in enumerate(own, first)])
+
+    def _suits_spark(self, frame: DataFrame) -> bool:
+        """Spark's writer knows neither times nor what a retraction without a key means."""
+        return not self._settings.has_event_time and EMISSION not in frame.columns
+
+    def _write_on_executors(self, frame: DataFrame, output: Output) -> bool:
+        """False where this Spark has no writer for Kafka."""
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F
+
+        records = record_frame(frame, output.columns, with_times=False)
+        number = F.concat(F.lit(self._id(output.batch_id)), F.monotonically_increasing_id().cast("string")).cast("binary")
+        ids = F.array(F.struct(F.lit(ID_HEADER).alias("key"), number.alias("value")))
+        headers = ids
+        if "headers" in records.columns:
+            had = F.transform(F.map_entries("headers"), lambda e: F.struct(e["key"].alias("key"), e["value"].cast("binary").alias("value")))
+            headers = F.concat(F.coalesce(had, F.array().cast("array<struct<key: string, value: binary>>")), ids)
+        settings = self._settings
+        given = {"compression.type": "lz4", "linger.ms": "20", "batch.size": "1000000", **settings.client}
+        writer = records.select("key", "value", headers.alias("headers")).write.format("kafka")
+        writer = writer.option("kafka.bootstrap.servers", settings.servers).option("topic", settings.topic)
+        try:
+            writer.options(**{f"kafka.{key}": value for key, value in given.items()}).save()
+        except AnalysisException as error:
+            if "kafka" in str(error) and "find" in str(error).lower():
+                return False
+            raise
+        return True

@@ -1,0 +1,87 @@
+"""The options of a Kafka sink as typed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from windrow.connectors.durations import parse_duration
+from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
+from windrow.errors import UsageError
+
+KAFKA = "kafka."
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True)
+class SinkSettings:
+    """Lengths of time are seconds. ``client`` holds the settings of the client library, without the prefix; they may be secret."""
+
+    topic: str
+    servers: str
+    is_exact: bool = True
+    has_event_time: bool = False
+    creates_topic: bool = False
+    partitions: int | None = None
+    replication: int | None = None
+    commits_topic: str = COMMITS_TOPIC
+    transaction_seconds: float = 300.0
+    request_seconds: float = 30.0
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> SinkSettings:
+        creates = options.get("topic.create", "false").lower() == "true"
+        for key in ("topic.partitions", "topic.replication.factor"):
+            if key in options and not creates:
+                raise UsageError("WR503", f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
+        return cls(
+            topic=_topic(options, "topic", None),
+            servers=_servers(options),
+            is_exact=options.get("delivery", EXACTLY_ONCE).lower() == EXACTLY_ONCE,
+            has_event_time=options.get("timestamp", "").lower() == EVENT_TIME,
+            creates_topic=creates,
+            partitions=_positive(options, "topic.partitions"),
+            replication=_positive(options, "topic.replication.factor"),
+            commits_topic=_topic(options, "commits.topic", COMMITS_TOPIC),
+            transaction_seconds=_seconds(options, "transaction.timeout", "5m"),
+            request_seconds=_seconds(options, "request.timeout", "30s"),
+            client={key[len(KAFKA) :]: value for key, value in options.items() if key.lower().startswith(KAFKA)},
+        )
+
+
+def _topic(options: Mapping[str, str], key: str, default: str | None) -> str:
+    name = options.get(key, default)
+    if name is None:
+        raise UsageError("WR503", f"a Kafka sink needs '{key}'", f"'{key}' = 'volumes'")
+    if _TOPIC.fullmatch(name) is None or name in (".", ".."):
+        raise UsageError("WR503", f"'{key}' = '{name}' is no name of a topic", "use letters, digits, '.', '_' and '-', 249 at most")
+    return name
+
+
+def _servers(options: Mapping[str, str]) -> str:
+    servers = options.get("bootstrap.servers", "").strip()
+    if not servers:
+        raise UsageError("WR503", "a Kafka sink needs 'bootstrap.servers'", "'bootstrap.servers' = 'localhost:9092'")
+    return servers
+
+
+def _positive(options: Mapping[str, str], key: str) -> int | None:
+    text = options.get(key)
+    if text is None:
+        return None
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError("WR503", f"'{key}' = '{text}' is not a whole number above 0", f"'{key}' = '1'")
+    return int(text)
+
+
+def _seconds(options: Mapping[str, str], key: str, default: str) -> float:
+    text = options.get(key, default)
+    try:
+        seconds = parse_duration(text) / 1_000_000
+    except ValueError as error:
+        raise UsageError("WR503", f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None
+    if seconds < 1:
+        raise UsageError("WR503", f"'{key}' = '{text}' is less than a second", f"'{key}' = '{default}'")
+    return seconds
