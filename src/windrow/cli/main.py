@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, letters, running, shell, states, trying
+from windrow.cli import checking, explaining, formatting, letters, otap, running, shell, states, trying
 from windrow.cli.app import app, guarded
 
 __all__ = ["app", "main"]
@@ -39,6 +39,9 @@ state_app.command("list")(guarded(states.list_versions))
 state_app.command("show")(guarded(states.show_state))
 state_app.command("restore")(guarded(states.restore_state))
 app.add_typer(state_app, name="state")
+otap_app = typer.Typer(help="OpenTelemetry data as the OTAP exporter writes it.", no_args_is_help=True)
+otap_app.command("generate")(guarded(otap.generate_files))
+app.add_typer(otap_app, name="otap")
 app.command("demo")(guarded(running.demo))
 
 
