@@ -40,6 +40,7 @@ OTHER_CODES: dict[str, str] = {
     "WR832": "a subquery used as a value gave several rows",
     "WR840": "a Python function of your own failed",
     "WR850": "Spark stopped the job, for a reason of its own",
+    "WR880": "the folder of an OTAP source cannot be opened",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",
     "WR903": "a case has an unknown or missing key, or a value that is none of the choices",
