@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windrow.otap.file_names import range_of_name
-from windrow.otap.footers import DURATION, START, TIME, TIME_ALIAS, Bounds, Footer, FooterCache
+from windrow.otap.footers import DURATION, END, START, TIME, TIME_ALIAS, Bounds, Footer, FooterCache
 from windrow.otap.places import Base, Listed
 from windrow.otap.timing import Timing, Window
 
 SpanTime = Literal["end", "start"]
+
+_NO_TIMES = "NoTimestampMetadata: neither its footer nor its name says which times it holds"
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,7 @@ class Discovery:
         times = times_of(footer, self._rule)
         if times is None and footer.rows:
             times = range_of_name(file.path.rpartition("/")[2], self._timing)
-        is_lost = times is None and footer.rows
-        return DataFile(
-            file, footer, times, "NoTimestampMetadata: neither its footer nor its name says which times it holds" if is_lost else None
-        )
+        return DataFile(file, footer, times, _NO_TIMES if times is None and footer.rows else None)
 
 
 def times_of(footer: Footer, rule: TimeRule) -> Bounds | None:
@@ -80,6 +79,8 @@ def times_of(footer: Footer, rule: TimeRule) -> Bounds | None:
     if START in footer.columns and DURATION in footer.columns:
         if START not in bounds or (rule.span_time == "end" and DURATION not in bounds):
             return None
+        if rule.span_time == "end" and END in bounds:
+            return bounds[END]
         longest = max(bounds[DURATION][1], 0) if rule.span_time == "end" else 0
         return bounds[START][0], bounds[START][1] + longest
     own = bounds.get(TIME) or bounds.get(TIME_ALIAS)

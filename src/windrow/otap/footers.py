@@ -16,7 +16,11 @@ from windrow.otap.places import Base, Listed
 
 TIME, TIME_ALIAS, OBSERVED = "time_unix_nano", "timestamp_unix_nano", "observed_time_unix_nano"
 START, DURATION = "start_time_unix_nano", "duration_time_unix_nano"
-_LOOKED_AT = (TIME, TIME_ALIAS, OBSERVED, START, DURATION, "id", "parent_id")
+_LOOKED_AT = (TIME, TIME_ALIAS, OBSERVED, START, DURATION, "id", "parent_id", "resource.id", "scope.id")
+
+# The bounds of the times at which spans end, where they were worked out.
+END = "end"
+_LONG = 60_000_000_000
 
 Bounds = tuple[int, int]
 
@@ -61,6 +65,9 @@ def _of_file(file: pq.ParquetFile) -> Footer:
     leaves = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
     found = {name: _bounds(file.metadata, leaves[name]) for name in _LOOKED_AT if name in leaves}
     bounds = {name: own for name, own in found.items() if own is not None}
+    if START in bounds and DURATION in bounds and bounds[DURATION][1] > _LONG:
+        ends = _ends(file)
+        return Footer(file.metadata.num_rows, names, {**bounds, **({END: ends} if ends else {})})
     time = TIME if TIME in bounds else TIME_ALIAS
     if time in bounds and bounds[time][0] <= 0:
         return _without_zeros(file, names, bounds, time)
@@ -94,6 +101,12 @@ def _without_zeros(file: pq.ParquetFile, names: tuple[str, ...], bounds: dict[st
         observed = _least_and_greatest(seen.filter(pc.greater(seen, 0)))
     untimed = len(own) - (pc.sum(is_timed).as_py() or 0)
     return Footer(file.metadata.num_rows, names, {**kept, **({time: exact} if exact else {})}, observed, untimed)
+
+
+def _ends(file: pq.ParquetFile) -> Bounds | None:
+    """One long span would make a file look as if it covered hours: where there is one, the ends are worked out."""
+    table = file.read(columns=[START, DURATION])
+    return _least_and_greatest(pc.add(table[START].cast(pa.int64()), table[DURATION].cast(pa.int64())))
 
 
 def _least_and_greatest(values: pa.ChunkedArray) -> Bounds | None:

@@ -36,8 +36,8 @@ def _column(values: list[Any], field: pa.Field) -> pa.Array:
     return pa.array(values, field.type)
 
 
-def log(time: int, id: int | None = None, resource: int = 0, **more: Any) -> dict[str, Any]:
-    return {"id": id, "time_unix_nano": time, "observed_time_unix_nano": time, "resource": {"id": resource}, "scope": {"id": 0}, **more}
+def log(time: int, number: int | None = None, resource: int = 0, **more: Any) -> dict[str, Any]:
+    return {"id": number, "time_unix_nano": time, "observed_time_unix_nano": time, "resource": {"id": resource}, "scope": {"id": 0}, **more}
 
 
 def attribute(parent: int, key: str, value: str) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from windrow.otap.footers import FooterCache
 from windrow.otap.places import Base
 from windrow.otap.timing import MINUTE, Timing, Window
 
+BY_DEFAULT = TimeRule()
 
-def found(base: Path, table: str = "logs", cache: FooterCache | None = None, rule: TimeRule = TimeRule()) -> list[DataFile]:
+
+def found(base: Path, table: str = "logs", cache: FooterCache | None = None, rule: TimeRule = BY_DEFAULT) -> list[DataFile]:
     return Discovery(Base(str(base)), cache or FooterCache(), Timing(), rule).timed_files(table)
 
 
@@ -125,8 +127,14 @@ def test_the_designs_name_of_the_time_column_is_understood(tmp_path: Path) -> No
 def test_spans_are_found_by_their_end_or_their_start(tmp_path: Path) -> None:
     span = {"start_time_unix_nano": at("13:00"), "duration_time_unix_nano": 30 * MINUTE, "name": "x"}
     write(tmp_path, "spans", [{**span, "trace_id": b"t" * 16, "span_id": b"s" * 8}])
-    assert found(tmp_path, "spans")[0].times == (at("13:00"), at("13:30"))
+    assert found(tmp_path, "spans")[0].times == (at("13:30"), at("13:30"))
     assert found(tmp_path, "spans", rule=TimeRule(span_time="start"))[0].times == (at("13:00"), at("13:00"))
+
+
+def test_short_spans_are_found_by_statistics_alone(tmp_path: Path) -> None:
+    spans = [{"start_time_unix_nano": at("13:00") + n, "duration_time_unix_nano": 10 - n, "name": "x"} for n in (0, 5)]
+    write(tmp_path, "spans", [{**span, "trace_id": b"t" * 16, "span_id": b"s" * 8} for span in spans])
+    assert found(tmp_path, "spans")[0].times == (at("13:00"), at("13:00") + 15)
 
 
 def test_attribute_files_are_chosen_by_partition_and_ids(tmp_path: Path) -> None:
