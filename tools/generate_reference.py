@@ -327,6 +327,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "files source": lambda: connector_side("files", "source"),
     "files sink": lambda: connector_side("files", "sink"),
     "generator source": lambda: connector_side("generator", "source"),
+    "otap source": lambda: connector_side("otap", "source"),
     "console sink": lambda: connector_side("console", "sink"),
     "memory source": lambda: connector_side("memory", "source"),
     "system columns": system_columns,

@@ -6,6 +6,7 @@ from windrow.connectors.console.spec import CONSOLE
 from windrow.connectors.files.spec import FILES
 from windrow.connectors.generator.spec import GENERATOR
 from windrow.connectors.memory.spec import MEMORY
+from windrow.connectors.otap.spec import OTAP
 from windrow.connectors.spec import ConnectorSpec
 
-CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, GENERATOR, CONSOLE, MEMORY)}
+CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, GENERATOR, OTAP, CONSOLE, MEMORY)}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from windrow.model.types import ColumnDef
 
 
 class OptionKind(Enum):
@@ -45,3 +48,7 @@ class ConnectorSpec:
     source_partitions: int | None = 1
     # Whether CREATE TABLE can load all rows of a source at once.
     is_loadable: bool = False
+    # The columns of a source with these options, where they are known without a list; with one, the list chooses from them.
+    columns: Callable[[Mapping[str, str]], tuple[ColumnDef, ...]] | None = None
+    # The column that is the event time where no option names another; it is there whether it is listed or not.
+    event_time: str | None = None

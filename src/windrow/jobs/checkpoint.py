@@ -58,7 +58,8 @@ class Checkpoint:
         """Spark's file source notes the files of its next batch before the batch itself is noted. A kill between the two would
         put them into one batch with those that came after, so a restart could cut the input differently: they are listed again.
         """
-        planned = list(self._planned_offsets())
+        batches = _numbers(self._offsets)
+        planned = list(self.offsets_of(max(batches))) if batches else []
         for number in range(sources):
             offset = planned[number] if number < len(planned) else {}
             log = open_folder(self._spark, f"{self.path}/sources/{number}")
@@ -67,13 +68,11 @@ class Checkpoint:
                 if entry.isdigit() and int(entry) > offset.get("logOffset", -1) and _lists_files(log.read(name)):
                     _remove(log, name)
 
-    def _planned_offsets(self) -> Iterator[dict[str, Any]]:
-        """What the newest batch in the offset log reads up to, a source each: after a line of version and one about the batch."""
-        batches = _numbers(self._offsets)
-        if batches:
-            for line in self._offsets.read(str(max(batches))).decode().splitlines()[2:]:
-                offset = json.loads(line) if line.startswith("{") else {}
-                yield offset if isinstance(offset, dict) else {}
+    def offsets_of(self, batch_id: int) -> Iterator[dict[str, Any]]:
+        """What a batch in the offset log reads up to, a source each: after a line of version and one about the batch."""
+        for line in self._offsets.read(str(batch_id)).decode().splitlines()[2:]:
+            offset = json.loads(line) if line.startswith("{") else {}
+            yield offset if isinstance(offset, dict) else {}
 
 
 def _numbers(log: Folder) -> set[int]:

@@ -10,7 +10,7 @@ from windrow.errors import UsageError
 from windrow.plan.stages import Job
 from windrow.spark.folders import Folder
 
-STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
+STATE, BUCKETS, LETTERS, NOTES = "state", "buckets", "dead_letters", "notes"
 CARD = "job.json"
 
 _FORMAT = 1

@@ -16,7 +16,7 @@ from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest,
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
@@ -179,7 +179,14 @@ class RunningJob:
         )
 
     def _open_source(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=self._options.mode != "continuous")
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=self._options.mode != "continuous",
+            is_ended=self._options.mode == "until_end",
+            folder=f"{self.folder.path}/{NOTES}/{folder_name(read.name)}",
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -228,7 +235,16 @@ class RunningJob:
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
-        return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id))
+        return BatchInput(batch_id, frames, self._checkpoint.arrival_of(batch_id), stated_watermarks=self._stated_watermarks(batch_id))
+
+    def _stated_watermarks(self, batch_id: int) -> dict[str, int]:
+        """From Spark's own log of what the batch reads up to, so a batch that runs again sees the same."""
+        askers = {read.name: getattr(_runtime(read.connector), "watermark_of", None) for read in self.job.reads}
+        if not any(askers.values()):
+            return {}
+        offsets = zip(self.job.reads, self._checkpoint.offsets_of(batch_id), strict=False)
+        stated = {read.name: ask(offset) for read, offset in offsets if (ask := askers[read.name]) is not None}
+        return {name: watermark for name, watermark in stated.items() if watermark is not None}
 
     @property
     def _is_mixed(self) -> bool:

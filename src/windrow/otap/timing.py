@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -86,19 +87,25 @@ def windows_in(timing: Timing, start: int, end: int) -> Iterator[Window]:
         start = window.end
 
 
+def busy_windows(timing: Timing, start: int, end: int, ranges: Iterable[tuple[int, int]]) -> Iterator[Window]:
+    """The windows from ``start`` up to ``end`` that a file may have rows for, in order; ``ranges`` are the times of the files."""
+    spans = sorted((least, greatest) for least, greatest in ranges if greatest >= start and least < end)
+    at = start
+    while at < end:
+        ahead = min((max(least, at) for least, greatest in spans if greatest >= at), default=end)
+        if ahead >= end:
+            return
+        own = timing.window_at(ahead)
+        window = Window(max(own.start, at), min(own.end, end))
+        yield window
+        at = window.end
+
+
 def hand_over(timing: Timing, done: int, safe: int, ranges: Iterable[tuple[int, int]], most: int) -> int:
     """Up to where the next batch goes: at most ``most`` windows that a file may have rows for, and the empty ones between them.
 
-    ``done`` is the end of the last window that was handed over, ``ranges`` are the times of the files that are there. Windows
-    are never left out and never go back, so a long stretch without data costs one batch.
+    ``done`` is the end of the last window that was handed over. Windows are never left out and never go back, so a long
+    stretch without data costs one batch.
     """
-    if safe <= done:
-        return done
-    spans = [(max(least, done), greatest) for least, greatest in ranges if greatest >= done and least < safe]
-    at = done
-    for _ in range(most):
-        ahead = [max(least, at) for least, greatest in spans if greatest >= at]
-        if not ahead or min(ahead) >= safe:
-            return safe
-        at = min(timing.window_at(min(ahead)).end, safe)
-    return at
+    taken = list(islice(busy_windows(timing, done, safe, ranges), most))
+    return taken[-1].end if len(taken) == most else max(done, safe)

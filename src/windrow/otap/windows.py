@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
@@ -34,6 +35,7 @@ INHERITED: dict[str, dict[str, str]] = {
 }
 ATTRIBUTES, RESOURCE_ATTRIBUTES, SCOPE_ATTRIBUTES = "attributes", "resource_attributes", "scope_attributes"
 _FROM_ROOT = ("resource", "scope", RESOURCE_OWNER, SCOPE_OWNER, AMBIGUOUS)
+BY_DEFAULT = TimeRule()
 _IDS = ("id", "parent_id", "resource", "scope")
 
 
@@ -42,7 +44,7 @@ class Reading:
     """What is wanted of a table: ``columns`` are names of the SQL stream; None stands for all."""
 
     table: str
-    rule: TimeRule = TimeRule()
+    rule: TimeRule = BY_DEFAULT
     ids: ResourceIds = "batch_local"
     columns: frozenset[str] | None = None
 
@@ -92,7 +94,7 @@ class WindowReader:
         wanted = [name for name in TABLES[self._reading.table].schema.names if self._reading.wants(name)]
         needed = [*wanted, *_IDS, TIME, TIME_ALIAS, OBSERVED, START, DURATION]
         with self._base.open(path) as source, pq.ParquetFile(source) as file:
-            rows = self._row_groups(file, needed, lambda group: _may_hold(file.metadata, group, cover.window))
+            rows = self._row_groups(file, needed, partial(_may_hold, file.metadata, cover.window))
         rows = rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64()))
         time = row_times(rows, self._reading.rule)
         if len(self._lineage) == 1 and self._wants_origin():
@@ -113,7 +115,7 @@ class WindowReader:
         for path in paths if ids is not None else ():
             try:
                 with self._base.open(path) as source, pq.ParquetFile(source) as file:
-                    yield self._row_groups(file, columns, lambda group, own=file.metadata: _may_have(own, group, column, ids))
+                    yield self._row_groups(file, columns, partial(_may_have, file.metadata, column, ids))
             except (pa.ArrowException, OSError, ValueError) as error:
                 self.seen.faults[path] = _first_line(error)
 
@@ -214,7 +216,7 @@ def _statistics(metadata: pq.FileMetaData, group: int) -> Mapping[str, pq.Statis
     return {chunk.path_in_schema: chunk.statistics for chunk in chunks if chunk.is_stats_set and chunk.statistics.has_min_max}
 
 
-def _may_hold(metadata: pq.FileMetaData, group: int, window: Window) -> bool:
+def _may_hold(metadata: pq.FileMetaData, window: Window, group: int) -> bool:
     """Whether a row group may have a row of the window; where a row may have no time, or its time is a sum, it may."""
     known = _statistics(metadata, group)
     own = known.get(TIME) or known.get(TIME_ALIAS)
@@ -223,7 +225,7 @@ def _may_hold(metadata: pq.FileMetaData, group: int, window: Window) -> bool:
     return window.overlaps(own.min_raw, own.max_raw)
 
 
-def _may_have(metadata: pq.FileMetaData, group: int, column: str, ids: tuple[int, int] | None) -> bool:
+def _may_have(metadata: pq.FileMetaData, column: str, ids: tuple[int, int] | None, group: int) -> bool:
     own = _statistics(metadata, group).get(column)
     return own is None or ids is None or (own.min_raw <= ids[1] and own.max_raw >= ids[0])
 

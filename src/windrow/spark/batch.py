@@ -26,6 +26,8 @@ class BatchInput:
     now: int
     is_end: bool = False
     force_watermark: int | None = None
+    # What sources state themselves about how far they have come: the watermark after this batch.
+    stated_watermarks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
