@@ -329,6 +329,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "kafka source": lambda: connector_side("kafka", "source"),
     "generator source": lambda: connector_side("generator", "source"),
     "kafka sink": lambda: connector_side("kafka", "sink"),
+    "otap source": lambda: connector_side("otap", "source"),
     "console sink": lambda: connector_side("console", "sink"),
     "postgres source": lambda: connector_side("postgres", "source"),
     "postgres sink": lambda: connector_side("postgres", "sink"),

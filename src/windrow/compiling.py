@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windrow.catalog import Catalog, Relation, build_catalog
+from windrow.catalog.known_columns import with_known_columns
 from windrow.check import check
 from windrow.describing import Answer, answers
 from windrow.errors import SqlError
@@ -48,6 +49,7 @@ def compile_script(
     folder: Path = Path(),
 ) -> Compiled:
     """``extra`` are relations known from elsewhere (a case's rows); ``added`` are the sources that bring them."""
+    script = with_known_columns(script)
     catalog = build_catalog(script, extra, folder)
     diagnostics = check(script, catalog)
     if diagnostics:

@@ -29,6 +29,7 @@ from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
 from windrow.check.rules.join_shape import join_shape
 from windrow.check.rules.limit import limit
+from windrow.check.rules.listed_column import listed_column
 from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
 from windrow.check.rules.no_source import no_source
 from windrow.check.rules.not_grouped import not_grouped
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     drop,
     circular_definition,
     duplicate_column,
+    listed_column,
     unknown_relation,
     no_source,
     ambiguous_from,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, running, shell, states, trying
+from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, otap, running, shell, states, trying
 from windrow.cli.app import ListsByDefault, app, guarded
 
 __all__ = ["app", "main"]
@@ -54,6 +54,9 @@ app.add_typer(kafka_app, name="kafka")
 app.command("produce")(guarded(kafka.produce))
 app.command("consume")(guarded(kafka.consume))
 app.command("jars")(guarded(jar_files.fetch_jars))
+otap_app = typer.Typer(help="OpenTelemetry data as the OTAP exporter writes it.", no_args_is_help=True)
+otap_app.command("generate")(guarded(otap.generate_files))
+app.add_typer(otap_app, name="otap")
 app.command("demo")(guarded(running.demo))
 
 

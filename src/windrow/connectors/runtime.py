@@ -37,6 +37,10 @@ class SourceRequest:
     options: Mapping[str, str]
     # True: take what is there and end. False: go on for ever.
     is_bounded: bool
+    # True: what is there is all there will ever be.
+    is_ended: bool = False
+    # Where the source may keep notes of its own that outlive a run; None where nothing is kept.
+    folder: str | None = None
     # True: reference data. The frame is not a stream: it holds all rows that are there now.
     is_table: bool = False
     # False: nobody looks at the input order, and ``_seq`` may be anything.

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from windrow.model.types import ColumnDef
+
 
 class OptionKind(Enum):
     TEXT = "text"
@@ -56,3 +58,7 @@ class ConnectorSpec:
     lane: Callable[[Mapping[str, str]], str] = _by_partition
     # Whether CREATE STREAM can read from it without end.
     is_streamable: bool = True
+    # The columns of a source with these options, where they are known without a list; with one, the list chooses from them.
+    columns: Callable[[Mapping[str, str]], tuple[ColumnDef, ...]] | None = None
+    # The column that is the event time where no option names another; it is there whether it is listed or not.
+    event_time: str | None = None

@@ -12,7 +12,7 @@ from windrow.errors import UsageError
 from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
 from windrow.spark.folders import Folder
 
-STATE, BUCKETS, LETTERS, REPLAYS = "state", "buckets", "dead_letters", "replays"
+STATE, BUCKETS, LETTERS, REPLAYS, NOTES = "state", "buckets", "dead_letters", "replays", "notes"
 CARD = "job.json"
 
 _FORMAT = 1

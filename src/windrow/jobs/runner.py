@@ -17,7 +17,7 @@ from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, Sourc
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
@@ -197,8 +197,17 @@ class RunningJob:
         )
 
     def _open_source(self, read: Read) -> SourceStream:
-        is_bounded = self._options.mode != "continuous"
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded, needs_order=self._is_ordered, job=self.job.name)
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=self._options.mode != "continuous",
+            is_ended=self._options.mode == "until_end",
+            needs_order=self._is_ordered,
+            job=self.job.name,
+            folder=f"{self.folder.path}/{NOTES}/{folder_name(read.name)}",
+            stopping=self._is_stopping,
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -274,7 +283,16 @@ class RunningJob:
         return self._checkpoint.arrival_of(batch_id)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
-        return BatchInput(batch_id, frames, now)
+        return BatchInput(batch_id, frames, now, stated_watermarks=self._stated_watermarks(batch_id))
+
+    def _stated_watermarks(self, batch_id: int) -> dict[str, int]:
+        """From Spark's own log of what the batch reads up to, so a batch that runs again sees the same."""
+        askers = {read.name: getattr(_runtime(read.connector), "watermark_of", None) for read in self.job.reads}
+        if not any(askers.values()):
+            return {}
+        offsets = zip(self.job.reads, self._checkpoint.offsets_of(batch_id), strict=False)
+        stated = {read.name: ask(offset) for read, offset in offsets if (ask := askers[read.name]) is not None}
+        return {name: watermark for name, watermark in stated.items() if watermark is not None}
 
     def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
         both = dict(rows)

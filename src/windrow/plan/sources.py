@@ -27,7 +27,7 @@ def plan_source(statement: CreateStream) -> Read:
         columns=statement.columns,
         options=_own_options(connector, options),
         time=TimeRule(
-            column=options.get("event.time.field"),
+            column=options.get("event.time.field") or spec.event_time,
             format=options.get("event.time.format"),
             on_missing=_choice(options, "event.time.on_missing", "dead_letter"),
             max_future=duration_option(options, "event.time.max_future", DAY) or 0,

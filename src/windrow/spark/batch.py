@@ -31,6 +31,8 @@ class BatchInput:
     force_watermark: int | None = None
     # Rows among those of the frames that had been set aside before, by source and by the code they were set aside with.
     replayed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # What sources state themselves about how far they have come: the watermark after this batch.
+    stated_watermarks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

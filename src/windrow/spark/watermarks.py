@@ -56,6 +56,9 @@ class Watermarks:
         clock = clock.advance(reached, run.batch.now, read.clock.idle_timeout)
         if run.batch.force_watermark is not None:
             clock = clock.force(run.batch.force_watermark)
+        stated = run.batch.stated_watermarks.get(name) if clock_name is None else None
+        if stated is not None:
+            clock = clock.force(stated)
         run.clocks[key] = clock.end() if run.batch.is_end else clock
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from windrow.connectors.durations import parse_duration
+from windrow.connectors.times import parse_duration, parse_time
 from windrow.errors import UsageError
 from windrow.model.window import MILLI, SECOND
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -52,20 +49,6 @@ def check_settings(options: Mapping[str, str]) -> list[tuple[str, str]]:
             except ValueError as error:
                 findings.append((key, str(error)))
     return findings
-
-
-def parse_time(text: str) -> int:
-    """Microseconds since 1970 of an ISO 8601 time, UTC where it names no zone.
-
-    >>> parse_time("1970-01-01T00:00:01Z")
-    1000000
-    """
-    try:
-        at = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise ValueError("not a time: write 2026-01-01T00:00:00Z") from None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 def _settings(options: Mapping[str, str]) -> Settings:

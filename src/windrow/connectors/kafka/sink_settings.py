@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from windrow.connectors.durations import parse_duration
 from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
+from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
 
 KAFKA = "kafka."

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from windrow.connectors.durations import parse_duration
 from windrow.connectors.runtime import SourceRequest
+from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
 from windrow.model.types import BINARY, STRING
 

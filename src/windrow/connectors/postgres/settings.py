@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from windrow.connectors.durations import parse_duration
+from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
 
 Connection = psycopg.Connection[tuple[Any, ...]]

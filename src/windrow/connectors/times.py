@@ -1,13 +1,15 @@
-"""Lengths of time in options, as microseconds."""
+"""Durations and times as the options of connectors write them."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from windrow.model.window import DAY, HOUR, MILLI, MINUTE, SECOND, WEEK
 
 _UNITS = {"us": 1, "ms": MILLI, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_duration(text: str) -> int:
@@ -24,3 +26,17 @@ def parse_duration(text: str) -> int:
     if micros.denominator != 1:
         raise ValueError("not a whole number of microseconds")
     return int(micros)
+
+
+def parse_time(text: str) -> int:
+    """Microseconds since 1970 of an ISO 8601 time, UTC where it names no zone.
+
+    >>> parse_time("1970-01-01T00:00:01Z")
+    1000000
+    """
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError("not a time: write 2026-01-01T00:00:00Z") from None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return (at - _EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,37 @@
+"""Definitions whose columns the connector knows: a list is not needed, and where there is one it chooses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import ConnectorSpec
+from windrow.model.statement import CreateStream, Script, Statement
+from windrow.model.types import ColumnDef
+
+
+def with_known_columns(script: Script) -> Script:
+    """The script with the columns of such streams filled in."""
+    return replace(script, statements=tuple(_completed(statement) for statement in script.statements))
+
+
+def known_columns(statement: Statement) -> tuple[ConnectorSpec, tuple[ColumnDef, ...]] | None:
+    """The connector of a stream and the columns that it knows, or None where it leaves them to the list."""
+    if not isinstance(statement, CreateStream):
+        return None
+    spec = CONNECTORS.get((statement.options.get("connector") or "").lower())
+    if spec is None or spec.columns is None:
+        return None
+    return spec, spec.columns({entry.key.lower(): entry.value for entry in statement.options})
+
+
+def _completed(statement: Statement) -> Statement:
+    known = known_columns(statement)
+    if known is None or not isinstance(statement, CreateStream):
+        return statement
+    spec, columns = known
+    if not statement.columns:
+        return replace(statement, columns=columns)
+    listed = {column.name.lower() for column in statement.columns}
+    lacking = tuple(column for column in columns if column.name == spec.event_time and column.name not in listed)
+    return replace(statement, columns=(*lacking, *statement.columns))

@@ -1,0 +1,75 @@
+"""What the OTAP receiver does: complete windows of a table, one batch after another."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+from windrow.connectors.otap.settings import read_settings
+from windrow.connectors.runtime import SEQ, SourceRequest, SourceStream
+from windrow.errors import UsageError
+from windrow.otap.places import Base
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ADDED = {SEQ: "BIGINT", "_offset": "BIGINT", "_topic": "STRING"}
+
+
+def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
+    settings = read_settings(request.options)
+    base = Base(settings.path)
+    if not base.is_there:
+        hint = f"make it, or try it out: windrow otap generate {settings.path}"
+        raise UsageError("WR882", f"there is no folder {settings.path}", hint)
+    return SourceStream(_frame(spark, request), 1, None)
+
+
+def watermark_of(offset: Mapping[str, Any]) -> int | None:
+    """In microseconds: once windows up to there have been handed over, nothing before it is to come."""
+    until = offset.get("until_ns")
+    return None if until is None else int(until) // 1000
+
+
+def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    from windrow.connectors.otap.reader import FORMAT, OtapSource
+    from windrow.connectors.otap.shape import arrow_type
+
+    spark.dataSource.register(OtapSource)
+    columns = {column.name: str(column.type) for column in request.columns}
+    schema = ", ".join(f"`{name}` {type_}" for name, type_ in {**columns, **_ADDED}.items())
+    options = {
+        "schema": schema,
+        "columns": pa.schema([(column.name, arrow_type(column.type)) for column in request.columns]).serialize().to_pybytes().hex(),
+        "options": json.dumps(dict(request.options)),
+        "notes": _notes_folder(request),
+        "ended": str(request.is_ended).lower(),
+    }
+    rows = spark.readStream.format(FORMAT).options(**options).load()
+    return rows.select(
+        *(F.col(f"`{name}`") for name in columns),
+        F.lit(None).cast("timestamp").alias("_timestamp"),
+        F.lit(0).alias("_partition"),
+        F.col("_offset"),
+        F.col("_topic"),
+        F.lit(None).cast("string").alias("_key"),
+        F.lit(None).cast("map<string,string>").alias("_headers"),
+        F.col(SEQ),
+    )
+
+
+def _notes_folder(request: SourceRequest) -> str:
+    if request.folder is None:
+        return tempfile.mkdtemp(prefix="windrow-otap-")
+    scheme = urlparse(request.folder).scheme
+    if scheme in ("", "file") or len(scheme) == 1:
+        return str(Path(urlparse(request.folder).path if scheme == "file" else request.folder))
+    hint = "choose a local folder with --state; the telemetry itself may be anywhere"
+    raise UsageError("WR883", f"an OTAP source keeps notes in the state folder, and {request.folder} is not on a local disk", hint)

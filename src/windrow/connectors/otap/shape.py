@@ -1,0 +1,69 @@
+"""Rows of a window in the types that SQL has."""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.connectors.otap.columns import PART_ID, TIME
+from windrow.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Array, DataType, Map, Struct
+from windrow.otap.attributes import MAPS
+from windrow.otap.covers import Cover
+from windrow.otap.windows import EVENT_TIME, FILE, PLACED, ROW
+
+SEQ, OFFSET, TOPIC = "_seq", "_offset", "_topic"
+_TIMES = pa.timestamp("us", tz="UTC")
+_ATOMS: dict[DataType, pa.DataType] = {
+    BIGINT: pa.int64(),
+    INT: pa.int32(),
+    DOUBLE: pa.float64(),
+    STRING: pa.string(),
+    BINARY: pa.binary(),
+    BOOLEAN: pa.bool_(),
+    TIMESTAMP: _TIMES,
+}
+# One share of a batch has fewer rows than this, so numbers of rows in it leave room for the number of the share.
+_ROWS = 2**40
+
+
+def arrow_type(type_: DataType) -> pa.DataType:
+    """
+    >>> arrow_type(Array(Struct((("a", INT),))))
+    ListType(list<element: struct<a: int32>>)
+    """
+    match type_:
+        case Array(element):
+            return pa.list_(pa.field("element", arrow_type(element)))
+        case Map():
+            return MAPS
+        case Struct(fields):
+            return pa.struct([(name, arrow_type(own)) for name, own in fields])
+        case _:
+            return _ATOMS[type_]
+
+
+def to_batches(rows: pa.Table, cover: Cover, place: int, columns: pa.Schema) -> list[pa.RecordBatch]:
+    """Ordered by time, with the asked columns and where each row came from; ``place`` is that of the cover in its batch."""
+    rows = rows.take(pc.sort_indices(rows, [(PLACED, "ascending"), (FILE, "ascending"), (ROW, "ascending")]))
+    arrays = [_column(rows, field.name, field.type, cover) for field in columns]
+    arrays += [pa.array(range(place * _ROWS, place * _ROWS + rows.num_rows), pa.int64()), rows[ROW], rows[FILE]]
+    names = [*columns.names, SEQ, OFFSET, TOPIC]
+    batches: list[pa.RecordBatch] = pa.Table.from_arrays(arrays, names=names).combine_chunks().to_batches(max_chunksize=65_536)
+    return batches
+
+
+def _column(rows: pa.Table, name: str, type_: pa.DataType, cover: Cover) -> pa.ChunkedArray | pa.Array:
+    if name == TIME:
+        # Whole microseconds, rounded down: a row stays in its window.
+        return pc.divide(rows[EVENT_TIME], 1000).cast(pa.timestamp("us")).cast(_TIMES)
+    if name == PART_ID:
+        return pa.array([cover.part_id], pa.string()).take(pa.array([0] * rows.num_rows, pa.int32()))
+    if name not in rows.column_names:
+        return pa.nulls(rows.num_rows, type_)
+    column = rows[name]
+    if pa.types.is_string(type_) and (pa.types.is_fixed_size_binary(column.type) or pa.types.is_binary(column.type)):
+        return pl.Series(pl.from_arrow(column)).bin.encode("hex").to_arrow().cast(pa.string())
+    if pa.types.is_temporal(column.type):
+        return column.cast(pa.int64())
+    return column if type_ == MAPS else column.cast(type_)

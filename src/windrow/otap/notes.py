@@ -1,0 +1,147 @@
+"""What a receiver remembers between runs: which files each window was made of, which files were seen, which rows came too late."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from windrow.otap.covers import Cover
+from windrow.otap.timing import Window
+
+_PLANS, _SEEN, _LATE, _FAULTS, _BEGIN = "plans", "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json"
+FOOTERS = "footers.jsonl"
+
+
+@dataclass(frozen=True)
+class LateRows:
+    """Rows of one file for one window that was handed over before the file was there."""
+
+    file: str
+    window: Window
+    rows: int
+    noticed_at: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The windows from ``start`` up to ``end`` and the files they are made of, fixed once they have been handed over."""
+
+    start: int
+    end: int
+    covers: tuple[Cover, ...]
+
+
+class Notes:
+    """A folder of small files. Whole files are replaced at once; lists only grow, and a line torn by a kill is passed over."""
+
+    def __init__(self, folder: Path, keep_plans: int = 500) -> None:
+        self.folder = folder
+        self._keep = keep_plans
+        (folder / _PLANS).mkdir(parents=True, exist_ok=True)
+
+    def begin(self) -> int | None:
+        """Where the first window started."""
+        path = self.folder / _BEGIN
+        return int(json.loads(path.read_text())["begin"]) if path.exists() else None
+
+    def save_begin(self, begin: int) -> None:
+        self._replace(self.folder / _BEGIN, {"begin": begin})
+
+    def plan(self, end: int) -> Plan | None:
+        """The plan of the batch that ends there, if it was made before."""
+        path = self._plan_path(end)
+        return _plan(json.loads(path.read_text())) if path.exists() else None
+
+    def plans(self) -> list[Plan]:
+        """Those that are kept, in order."""
+        return [_plan(json.loads(path.read_text())) for path in self._plan_paths()]
+
+    def save_plan(self, plan: Plan) -> None:
+        content = {"start": plan.start, "end": plan.end, "covers": [cover.to_json() for cover in plan.covers]}
+        self._replace(self._plan_path(plan.end), content)
+        for path in self._plan_paths()[: -self._keep]:
+            path.unlink()
+
+    def forget_plans(self, start: int) -> int:
+        """Drop the plans of batches that begin at ``start`` or later, so that they are made anew; how many there were."""
+        later = [plan for plan in self.plans() if plan.start >= start]
+        for plan in later:
+            self._plan_path(plan.end).unlink()
+        return len(later)
+
+    def seen(self) -> set[str]:
+        """The files that were there when a window was planned, or were counted as late since."""
+        return {str(record["file"]) for record in self._lines(_SEEN)}
+
+    def add_seen(self, files: Iterable[str]) -> None:
+        self._append(_SEEN, [{"file": file} for file in files])
+
+    def late(self) -> list[LateRows]:
+        """Each file and window once, as noticed first: a kill between two notes may have left one twice."""
+        found: dict[tuple[str, Window], LateRows] = {}
+        for record in self._lines(_LATE):
+            one = LateRows(record["file"], Window(*record["window"]), record["rows"], record["noticed_at"])
+            found.setdefault((one.file, one.window), one)
+        return list(found.values())
+
+    def add_late(self, rows: Iterable[LateRows]) -> None:
+        records = [{"file": r.file, "window": [r.window.start, r.window.end], "rows": r.rows, "noticed_at": r.noticed_at} for r in rows]
+        self._append(_LATE, records)
+
+    def forget_late(self, start: int) -> list[LateRows]:
+        """Late rows of windows from ``start`` on, which are about to be read: they are no longer listed."""
+        late = self.late()
+        kept = [one for one in late if one.window.start < start]
+        (self.folder / _LATE).unlink(missing_ok=True)
+        self.add_late(kept)
+        return [one for one in late if one.window.start >= start]
+
+    def faults(self) -> dict[str, str]:
+        """Files that could not be read, and why."""
+        return {str(record["file"]): str(record["fault"]) for record in self._lines(_FAULTS)}
+
+    def add_faults(self, faults: dict[str, str]) -> None:
+        self._append(_FAULTS, [{"file": file, "fault": fault} for file, fault in faults.items()])
+
+    def _plan_path(self, end: int) -> Path:
+        return self.folder / _PLANS / f"{end:020d}.json"
+
+    def _plan_paths(self) -> list[Path]:
+        return sorted((self.folder / _PLANS).glob("[!.]*.json"))
+
+    def _replace(self, path: Path, content: Any) -> None:
+        temporary = path.with_name(f".{path.name}.tmp")
+        with temporary.open("w", encoding="utf-8") as out:
+            json.dump(content, out)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+
+    def _append(self, name: str, records: list[dict[str, Any]]) -> None:
+        if not records:
+            return
+        with (self.folder / name).open("a", encoding="utf-8") as out:
+            # After a torn line the next one starts on a line of its own.
+            out.write("".join(f"\n{json.dumps(record)}" for record in records) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        path = self.folder / name
+        if not path.exists():
+            return
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                record = json.loads(line) if line else None
+            except ValueError:
+                continue
+            if isinstance(record, dict):
+                yield record
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    return Plan(data["start"], data["end"], tuple(Cover.from_json(cover) for cover in data["covers"]))

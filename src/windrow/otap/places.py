@@ -1,0 +1,76 @@
+"""Files below a base folder, on a local disk or on any file system that Arrow can open by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from windrow.errors import UsageError
+from windrow.otap.tables import PART_ID, TABLES
+
+_SUFFIX = ".parquet"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file as a listing shows it. ``path`` is relative to the base folder; ``part_id`` is empty where no folder names one."""
+
+    table: str
+    part_id: str
+    path: str
+    size: int
+    mtime: int
+
+
+class Base:
+    """The folder that holds one folder for each table."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        try:
+            if "://" in address:
+                # Hadoop's name for what everybody else calls s3.
+                self.files, self.root = pafs.FileSystem.from_uri(address.replace("s3a://", "s3://", 1))
+            else:
+                self.files, self.root = pafs.LocalFileSystem(), str(Path(address).absolute())
+            info = self.files.get_file_info(self.root)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            hint = "a folder, or an address that Arrow can open: s3://, gs://, abfss://, hdfs://"
+            raise UsageError("WR880", f"cannot open {address}: {str(error).splitlines()[0]}", hint) from error
+        self.is_there = info.type == pafs.FileType.Directory
+
+    def open(self, path: str) -> pa.NativeFile:
+        return self.files.open_input_file(f"{self.root}/{path}")
+
+    def list_table(self, table: str) -> list[Listed]:
+        """The Parquet files of a table, wherever the layout puts them: ``logs/_part_id=X/``, ``logs/`` or ``X/logs/``."""
+        return sorted(self._listed(table), key=lambda file: file.path)
+
+    def _listed(self, table: str) -> Iterator[Listed]:
+        for folder in (table, *(f"{name}/{table}" for name in self._other_folders())):
+            selector = pafs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
+            for info in self.files.get_file_info(selector):
+                # A file that is still being uploaded has something after its ending.
+                if info.is_file and info.path.endswith(_SUFFIX):
+                    path = info.path[len(self.root) :].lstrip("/")
+                    yield Listed(table, part_of(path, table), path, info.size, info.mtime_ns or 0)
+
+    def _other_folders(self) -> list[str]:
+        """Folders that are no table: partitions, where they stand above the tables."""
+        selector = pafs.FileSelector(self.root, allow_not_found=True)
+        return [info.base_name for info in self.files.get_file_info(selector) if not info.is_file and info.base_name not in TABLES]
+
+
+def part_of(path: str, table: str) -> str:
+    """Whose ids a file's ids are.
+
+    >>> part_of("logs/_part_id=a1/part-1.parquet", "logs"), part_of("A/logs/part-1.parquet", "logs"), part_of("logs/x.parquet", "logs")
+    ('a1', 'A', '')
+    """
+    folders = path.split("/")[:-1]
+    named = [folder.partition("=")[2] for folder in folders if folder.startswith(f"{PART_ID}=")]
+    return named[0] if named else "/".join(folder for folder in folders if folder != table)

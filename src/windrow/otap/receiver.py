@@ -1,0 +1,141 @@
+"""From a folder and a clock to windows that are handed over once, in order, each made of the same files whenever it is read."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from windrow.otap.covers import Cover, Covering
+from windrow.otap.discovery import DataFile, Discovery, TimeRule
+from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, FooterCache
+from windrow.otap.notes import FOOTERS, LateRows, Notes, Plan
+from windrow.otap.origins import ResourceIds
+from windrow.otap.places import Base
+from windrow.otap.timing import Timing, busy_windows, hand_over
+from windrow.otap.windows import row_times
+
+LOG = logging.getLogger("windrow.otap")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a receiver is to hand over. ``start`` is earliest, latest or a time in nanoseconds.
+
+    ``is_ended``: what is there is all there will ever be, so every window is safe.
+    """
+
+    table: str
+    timing: Timing
+    rule: TimeRule
+    ids: ResourceIds
+    start: str | int = "earliest"
+    windows_at_once: int = 1
+    is_ended: bool = False
+
+
+class Receiver:
+    """``clock`` gives the time in nanoseconds. A position is the end of the last window handed over, or None before the first."""
+
+    def __init__(self, base: Base, wanted: Wanted, notes: Notes, clock: Callable[[], int]) -> None:
+        self._base = base
+        self._wanted = wanted
+        self._notes = notes
+        self._clock = clock
+        self._seen = notes.seen()
+        self._faults = notes.faults()
+        self._discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), wanted.timing, wanted.rule)
+
+    def advance(self, done: int | None) -> int | None:
+        """Up to where the next batch goes; ``done`` itself where nothing more is safe yet."""
+        files = self._files()
+        ranges = [file.times for file in files if file.times is not None]
+        begin = self._begin(ranges) if done is None else done
+        if begin is None:
+            return None
+        if done is not None:
+            self._note_late(files, done)
+        timing = self._wanted.timing
+        last = max((greatest for _, greatest in ranges), default=begin)
+        safe = timing.window_at(last).end if self._wanted.is_ended else timing.safe_until(self._clock())
+        until = hand_over(timing, begin, safe, ranges, self._wanted.windows_at_once)
+        return done if until <= begin else until
+
+    def plan(self, done: int | None, until: int) -> tuple[Cover, ...]:
+        """The files of the windows up to ``until``. Asked again, it gives the same, whatever has arrived since."""
+        known = self._notes.plan(until)
+        if known is not None:
+            return known.covers
+        start = done if done is not None else self._notes.begin()
+        assert start is not None, "advance fixes where the first window starts"
+        files = self._files()
+        if done is not None or self._wanted.start == "earliest":
+            # A file may have come since advance looked.
+            self._note_late(files, start)
+        covering = Covering(self._discovery, self._wanted.table, self._wanted.ids)
+        ranges = [file.times for file in files if file.times is not None]
+        windows = busy_windows(self._wanted.timing, start, until, ranges)
+        covers = tuple(cover for window in windows for cover in covering.covers(files, window))
+        self._notes.save_plan(Plan(start, until, covers))
+        new = [file.path for file in files if file.fault is None and file.path not in self._seen]
+        self._notes.add_seen(new)
+        self._seen.update(new)
+        return covers
+
+    def _files(self) -> list[DataFile]:
+        """All files of the table; one that cannot be used is noted once, and the others go on."""
+        files = self._discovery.timed_files(self._wanted.table)
+        new = {file.path: file.fault for file in files if file.fault is not None and self._faults.get(file.path) != file.fault}
+        for path, fault in new.items():
+            LOG.warning("%s is left out: %s", path, fault)
+        self._notes.add_faults(new)
+        self._faults.update(new)
+        return files
+
+    def _begin(self, ranges: list[tuple[int, int]]) -> int | None:
+        """Where the first window starts; fixed when it is first known, so that a run that starts again starts there."""
+        begin = self._notes.begin()
+        if begin is not None:
+            return begin
+        timing, start = self._wanted.timing, self._wanted.start
+        if start == "latest":
+            begin = timing.safe_until(self._clock())
+        elif isinstance(start, int):
+            begin = timing.window_at(start).start
+        elif ranges:
+            begin = timing.window_at(min(least for least, _ in ranges)).start
+        if begin is not None:
+            self._notes.save_begin(begin)
+        return begin
+
+    def _note_late(self, files: list[DataFile], done: int) -> None:
+        """Rows of new files for windows that were handed over are rejected, and each is counted."""
+        for file in files:
+            if file.times is None or file.path in self._seen or file.times[0] >= done:
+                continue
+            late = self._late_rows(file, done)
+            for one in late:
+                window = (one.window.start, one.window.end)
+                LOG.warning("%s: %d rows for a window that was handed over, from %d to %d", one.file, one.rows, *window)
+            self._notes.add_late(late)
+            self._notes.add_seen([file.path])
+            self._seen.add(file.path)
+
+    def _late_rows(self, file: DataFile, done: int) -> list[LateRows]:
+        assert file.times is not None
+        columns = [name for name in (TIME, TIME_ALIAS, OBSERVED, START, DURATION) if name in file.footer.columns]
+        try:
+            with self._base.open(file.path) as source, pq.ParquetFile(source) as parquet:
+                times = row_times(parquet.read(columns=columns), self._wanted.rule)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            LOG.warning("%s cannot be read: %s", file.path, error)
+            return []
+        placed = pc.fill_null(times, file.times[0])
+        counts = Counter(self._wanted.timing.window_at(time) for time in placed.filter(pc.less(placed, done)).to_pylist())
+        now = self._clock()
+        return [LateRows(file.path, window, rows, now) for window, rows in sorted(counts.items())]

@@ -1,0 +1,105 @@
+"""The OTAP data source without Spark: its options, its offsets, and rows in the types that SQL was promised."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from windrow.compiling import compile_sql
+from windrow.connectors.otap.columns import TABLES, columns_of
+from windrow.connectors.otap.reader import OtapReader, OtapSource
+from windrow.connectors.otap.runtime import watermark_of
+from windrow.connectors.otap.settings import read_settings
+from windrow.connectors.otap.shape import arrow_type
+from windrow.connectors.otap.spec import OTAP
+from windrow.errors import SqlError, UsageError
+from windrow.otap.generate.settings import SECOND, Telemetry
+from windrow.otap.generate.telemetry import generate
+from windrow.plan.stages import Read
+
+DEFAULTS = {option.key: option.default for option in OTAP.source or () if option.default is not None}
+
+
+def reader(data: Path, notes: Path, table: str, **options: str) -> OtapReader:
+    columns = pa.schema([(column.name, arrow_type(column.type)) for column in columns_of({"table": table})])
+    given = {
+        "columns": columns.serialize().to_pybytes().hex(),
+        "options": json.dumps({**DEFAULTS, "path": str(data), "table": table, **options}),
+        "notes": str(notes),
+        "ended": "true",
+    }
+    made = OtapSource(given).streamReader(None)  # type: ignore[arg-type]  # the schema is not looked at
+    assert isinstance(made, OtapReader)
+    return made
+
+
+def batches(source: OtapReader) -> list[pa.RecordBatch]:
+    """All of it, each share read by a copy as Spark's workers have it."""
+    found: list[pa.RecordBatch] = []
+    offset: dict[str, Any] = source.initialOffset()
+    while (end := source.latestOffset(offset, None)) != offset:  # type: ignore[arg-type]  # no limit
+        for share in source.partitions(offset, end):
+            found += pickle.loads(pickle.dumps(source)).read(share)
+        offset = end
+    return found
+
+
+@pytest.fixture(scope="module")
+def telemetry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("telemetry")
+    generate(Telemetry(length=90 * SECOND, drift=5 * SECOND), folder)
+    return folder
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_comes_in_the_promised_types(telemetry: Path, tmp_path: Path, table: str) -> None:
+    found = pa.Table.from_batches(batches(reader(telemetry, tmp_path, table)))
+    promised = {column.name: arrow_type(column.type) for column in columns_of({"table": table})}
+    assert {name: found.schema.field(name).type for name in promised} == promised
+    # Only what made-up telemetry never has is empty throughout: a column that is misspelled would be, too.
+    empty = {name for name in promised if found[name].null_count == found.num_rows}
+    assert empty <= {"schema_url", "event_name", "trace_state"}
+    assert found["_seq"].to_pylist()[:3] == [0, 1, 2]
+
+
+def test_rows_of_a_share_are_in_the_order_of_time(telemetry: Path, tmp_path: Path) -> None:
+    for batch in batches(reader(telemetry, tmp_path, "logs")):
+        times = batch["time"].to_pylist()
+        assert times == sorted(times)
+
+
+def test_the_watermark_is_the_end_of_the_window_in_microseconds() -> None:
+    assert watermark_of({"until_ns": 60_000_000_000}) == 60_000_000
+    assert watermark_of({"until_ns": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window.granularity": "999ms"}, "Window granularity must be at least 1 second"),
+        ({"processing.delay": "119s"}, "Processing delay must be at least max clock drift plus max file duration"),
+        ({"start.time": "yesterday"}, "not a time"),
+        ({"max.concurrent.windows": "0"}, "at least one window"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_settings({**DEFAULTS, "path": "x", "table": "logs", **options})
+
+
+def test_no_list_of_columns_is_needed_and_a_list_chooses() -> None:
+    end = "WITH ('connector' = 'otap', 'path' = 'x', 'table' = 'logs');"
+    query = "SELECT severity_number, attributes['a'] AS a FROM logs;"
+    whole, some = (
+        compile_sql(f"CREATE STREAM logs {given} {end} {query}") for given in ("", "(severity_number INT, attributes MAP<STRING,STRING>)")
+    )
+    reads = [read for each in (whole, some) for read in each.plan.jobs[0].stages if isinstance(read, Read)]
+    assert [column.name for column in reads[1].columns] == ["time", "severity_number", "attributes"]
+    assert reads[0].time.column == reads[1].time.column == "time"
+    with pytest.raises(SqlError, match="WR214"):
+        compile_sql(f"CREATE STREAM logs {end} SELECT severity FROM logs;")

@@ -1,0 +1,238 @@
+"""The receiver on a manual clock: scenarios 2, 3, 6, 8, 10, 12 and 13, recovery, and a soak against a plain reference."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.unit.otap.files import at, log, write
+from windrow.otap.discovery import TimeRule
+from windrow.otap.notes import Notes
+from windrow.otap.places import Base
+from windrow.otap.receiver import Receiver, Wanted
+from windrow.otap.timing import MINUTE, SECOND, Timing, Window
+from windrow.otap.windows import Reading, WindowReader
+
+C = Timing(10 * MINUTE, MINUTE, MINUTE, MINUTE)
+LOGS = Wanted("logs", C, TimeRule(), "partition_unique")
+
+
+class Rig:
+    """A receiver over a folder, with a clock that is set by hand and a position as Spark would keep it."""
+
+    def __init__(self, folder: Path, wanted: Wanted = LOGS) -> None:
+        self.data = folder / "data"
+        self.data.mkdir(exist_ok=True)
+        self.folder = folder
+        self.wanted = wanted
+        self.now = 0
+        self.done: int | None = None
+        self.windows: list[tuple[int, list[int]]] = []
+        self.start()
+
+    def start(self) -> None:
+        self.notes = Notes(self.folder / "notes")
+        self.receiver = Receiver(Base(str(self.data)), self.wanted, self.notes, lambda: self.now)
+
+    def step(self, crash: str | None = None) -> bool:
+        """One batch, if there is one; ``crash`` ends it after the offset is known, or after the files are."""
+        until = self.receiver.advance(self.done)
+        if until == self.done or until is None:
+            return False
+        if crash is not None:
+            if crash == "planned":
+                self.receiver.plan(self.done, until)
+            self.start()
+            # Spark has noted the offset: the batch that runs again ends where the first one did.
+        rows: list[int] = []
+        for cover in self.receiver.plan(self.done, until):
+            table = WindowReader(Base(str(self.data)), Reading("logs", self.wanted.rule, columns=frozenset({"id"}))).read(cover)
+            rows += [] if table is None else table["_placed"].to_pylist()
+        self.windows.append((until, sorted(rows)))
+        self.done = until
+        return True
+
+    def run(self, now: int) -> list[tuple[int, list[int]]]:
+        self.now = now
+        before = len(self.windows)
+        while self.step():
+            pass
+        return self.windows[before:]
+
+    def late(self) -> list[tuple[str, int, int]]:
+        return [(Path(one.file).name, one.window.start, one.rows) for one in self.notes.late()]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+def test_a_window_is_handed_over_when_it_is_safe_and_not_before(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("13:47:10")), log(at("13:48:10")), log(at("13:49:10"))])
+    assert rig.run(at("14:00") - 1) == []
+    assert rig.run(at("14:00")) == [(at("13:48"), [at("13:47:10")])]
+    assert rig.run(at("14:01") - 1) == []
+    assert rig.run(at("14:01")) == [(at("13:49"), [at("13:48:10")])]
+    assert rig.run(at("14:02")) == [(at("13:50"), [at("13:49:10")])]
+
+
+def test_files_of_two_partitions_that_cover_a_window(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("13:46:30")), log(at("13:47:45"))], "A")
+    write(rig.data, "logs", [log(at("13:47:15")), log(at("13:48:20"))], "B")
+    assert rig.run(at("14:01")) == [
+        (at("13:47"), [at("13:46:30")]),
+        (at("13:48"), [at("13:47:15"), at("13:47:45")]),
+        (at("13:49"), [at("13:48:20")]),
+    ]
+
+
+def test_late_rows_are_rejected_and_listed_and_the_rest_of_the_file_is_taken(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("14:15:30"))], name="in-time.parquet")
+    assert rig.run(at("14:28") - 1) == []
+    write(rig.data, "logs", [log(at("14:15:40"))], name="also.parquet")
+    assert rig.run(at("14:28")) == [(at("14:16"), [at("14:15:30"), at("14:15:40")])]
+    write(rig.data, "logs", [log(at("14:15:50")), log(at("14:15:51")), log(at("14:16:10"))], name="late.parquet")
+    assert rig.run(at("14:28") + 1_000_000) == []
+    assert rig.late() == [("late.parquet", at("14:15"), 2)]
+    assert rig.notes.late()[0].noticed_at == at("14:28") + 1_000_000
+    assert rig.run(at("14:29")) == [(at("14:17"), [at("14:16:10")])]
+    rig.start()
+    assert rig.run(at("14:29") + 1) == []
+    assert len(rig.late()) == 1
+
+
+def test_empty_windows_are_passed_over_and_nothing_goes_back(rig: Rig) -> None:
+    assert rig.run(at("14:00")) == []
+    write(rig.data, "logs", [log(at("10:00:30"))], "A")
+    write(rig.data, "logs", [log(at("13:00:30"))], "B")
+    assert rig.run(at("14:00")) == [(at("10:01"), [at("10:00:30")]), (at("13:01"), [at("13:00:30")]), (at("13:48"), [])]
+    assert rig.run(at("13:00")) == []
+    assert rig.run(at("14:01")) == [(at("13:49"), [])]
+
+
+def test_a_log_without_a_time_does_not_move_the_start_to_1970(rig: Rig) -> None:
+    write(rig.data, "logs", [log(0, observed_time_unix_nano=at("13:46:30")), log(at("13:47:30"))])
+    assert rig.run(at("14:00"))[0] == (at("13:47"), [at("13:46:30")])
+    assert rig.run(at("14:00")) == []
+
+
+def test_the_start_can_be_chosen(tmp_path: Path) -> None:
+    for name, start in (("given", at("13:47:20")), ("latest", "latest")):
+        folder = tmp_path / name
+        folder.mkdir()
+        rig = Rig(folder, replace(LOGS, start=start))
+        write(rig.data, "logs", [log(at("13:40")), log(at("13:47:30"))])
+        rig.run(at("14:00"))
+        assert [rows for _, rows in rig.windows] == ([[at("13:47:30")]] if name == "given" else [])
+        assert rig.late() == []
+
+
+def test_several_windows_may_go_into_one_batch(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, replace(LOGS, windows_at_once=3))
+    write(rig.data, "logs", [log(at("13:40") + n * MINUTE) for n in range(5)])
+    assert [len(rows) for _, rows in rig.run(at("14:30"))] == [3, 2]
+
+
+def test_bounded_input_needs_no_clock(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, replace(LOGS, is_ended=True))
+    write(rig.data, "logs", [log(at("13:40")), log(at("13:42"))])
+    assert [until for until, _ in rig.run(0)] == [at("13:41"), at("13:42"), at("13:43")]
+
+
+def test_a_window_that_was_planned_keeps_its_files(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("13:47:10"))], name="first.parquet")
+    rig.now = at("14:00")
+    until = rig.receiver.advance(None)
+    assert until is not None
+    before = rig.receiver.plan(None, until)
+    write(rig.data, "logs", [log(at("13:47:20"))], name="second.parquet")
+    rig.start()
+    assert rig.receiver.plan(None, until) == before
+    rig.step()
+    assert rig.windows == [(at("13:48"), [at("13:47:10")])]
+    rig.step()
+    assert rig.late() == [("second.parquet", at("13:47"), 1)]
+
+
+def test_torn_files_are_noted_once_and_taken_when_they_are_whole(rig: Rig) -> None:
+    path = write(rig.data, "logs", [log(at("13:47:10"))])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:50])
+    write(rig.data, "logs", [log(at("13:47:20"))], name="good.parquet")
+    rig.receiver.advance(None)
+    rig.receiver.advance(None)
+    assert list(rig.notes.faults()) == ["logs/_part_id=A/part-x.parquet"]
+    path.write_bytes(whole)
+    assert rig.run(at("14:00")) == [(at("13:48"), [at("13:47:10"), at("13:47:20")])]
+
+
+def test_torn_notes_lose_no_window(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("13:47:10"))])
+    rig.run(at("14:00"))
+    seen = rig.folder / "notes" / "seen.jsonl"
+    seen.write_text(seen.read_text() + '{"file": "tor')
+    write(rig.data, "logs", [log(at("13:47:30"))], name="late.parquet")
+    rig.start()
+    rig.run(at("14:00"))
+    rig.start()
+    assert rig.late() == [("late.parquet", at("13:47"), 1)]
+
+
+def test_plans_can_be_forgotten_so_that_windows_are_made_anew(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at("13:46:10")), log(at("13:47:10"))])
+    rig.run(at("14:00"))
+    write(rig.data, "logs", [log(at("13:47:30"))], name="late.parquet")
+    rig.run(at("14:00"))
+    assert rig.notes.forget_plans(at("13:47")) == 1
+    assert [(one.window, one.rows) for one in rig.notes.forget_late(at("13:47"))] == [(Window(at("13:47"), at("13:48")), 1)]
+    rig.done = at("13:47")
+    rig.start()
+    assert rig.run(at("14:00")) == [(at("13:48"), [at("13:47:10"), at("13:47:30")])]
+    assert rig.late() == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_soak_every_row_is_in_its_window_once_or_in_the_late_list(tmp_path: Path, seed: int) -> None:
+    """Files with drifting clocks appear in any order, some late; the receiver is killed at any moment."""
+    chance = random.Random(seed)
+    rig = Rig(tmp_path, replace(LOGS, windows_at_once=chance.choice([1, 3])))
+    staged, start = tmp_path / "staged", at("13:00")
+    arrivals: list[tuple[int, Path]] = []
+    expected: Counter[int] = Counter()
+    for n in range(40):
+        opened = start + chance.randrange(30 * MINUTE)
+        times = [opened + chance.randrange(MINUTE) + chance.randrange(-MINUTE, MINUTE) for _ in range(chance.randrange(1, 20))]
+        expected.update(times)
+        path = write(staged, "logs", [log(time) for time in times], chance.choice("AB"), f"f{n}.parquet")
+        delay = chance.randrange(12 * MINUTE) if chance.random() < 0.8 else chance.randrange(60 * MINUTE)
+        arrivals.append((opened + delay, path))
+    now = start
+    while now < start + 120 * MINUTE:
+        for arrival, path in [one for one in arrivals if one[0] <= now]:
+            target = rig.data / path.relative_to(staged)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, target)
+            arrivals.remove((arrival, path))
+        rig.now = now
+        while rig.step(chance.choice([None, None, "offset", "planned"])):
+            pass
+        if chance.random() < 0.2:
+            rig.start()
+        now += chance.randrange(3 * MINUTE)
+    rig.run(now + 60 * MINUTE)
+    ends = [until for until, _ in rig.windows]
+    assert ends == sorted(set(ends))
+    assert rig.wanted.timing.window_granularity == 60 * SECOND
+    handed = Counter(time for _, rows in rig.windows for time in rows)
+    assert handed <= expected
+    missing = Counter((time // MINUTE * MINUTE) for time in (expected - handed).elements())
+    listed: Counter[int] = Counter()
+    for one in rig.notes.late():
+        listed[one.window.start] += one.rows
+    assert missing == listed

@@ -1,0 +1,212 @@
+"""The rows of windows: scenarios 3, 7, 12, 13, 14 and 15, and what the generator wrote, read back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.unit.otap.files import at, attribute, log, write
+from windrow.otap.cbor import dump
+from windrow.otap.covers import Cover, Covering
+from windrow.otap.discovery import Discovery, TimeRule
+from windrow.otap.footers import FooterCache
+from windrow.otap.generate.settings import Encoding, Ids, Telemetry
+from windrow.otap.generate.telemetry import generate
+from windrow.otap.origins import find_owners
+from windrow.otap.places import Base
+from windrow.otap.timing import MINUTE, SECOND, Timing, Window, windows_in
+from windrow.otap.windows import Reading, Seen, WindowReader
+
+LOGS = Reading("logs", ids="partition_unique")
+
+
+def read(base: Path, window: Window, reading: Reading = LOGS) -> tuple[list[dict[str, Any]], Seen]:
+    """The rows of a window, with maps as dicts, and what was seen on the way."""
+    discovery = Discovery(Base(str(base)), FooterCache(), Timing(), reading.rule)
+    covers = Covering(discovery, reading.table, reading.ids).covers(discovery.timed_files(reading.table), window)
+    reader = WindowReader(Base(str(base)), reading)
+    tables = [table for table in map(reader.read, covers) if table is not None]
+    return [_plain(row, cover) for table, cover in zip(tables, covers, strict=False) for row in _rows(table)], reader.seen
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    numbers = [column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column for column in table.columns]
+    found: list[dict[str, Any]] = pa.Table.from_arrays(numbers, names=table.column_names).to_pylist()
+    return found
+
+
+def _plain(row: dict[str, Any], cover: Cover) -> dict[str, Any]:
+    maps = {name: dict(value) for name, value in row.items() if name.endswith("attributes")}
+    return {**row, **maps, "part": cover.part_id}
+
+
+def minute(text: str) -> Window:
+    return Window(at(text), at(text) + MINUTE)
+
+
+def test_rows_come_out_in_their_own_window_only(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("13:46:30")), log(at("13:47:00")), log(at("13:47:45"))], "A")
+    write(tmp_path, "logs", [log(at("13:48:20")), log(at("13:47:15")), log(at("13:48:00") - 1), log(at("13:48:00"))], "B")
+    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:47"))[0]] == [
+        at("13:47:00"),
+        at("13:47:45"),
+        at("13:47:15"),
+        at("13:48:00") - 1,
+    ]
+    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:48"))[0]] == [at("13:48:20"), at("13:48:00")]
+
+
+def test_attributes_stay_in_their_partition(tmp_path: Path) -> None:
+    for part in ("A", "B"):
+        write(tmp_path, "logs", [log(at("14:00"), 7), log(at("14:00"), 8), log(at("14:00"))], part)
+        write(tmp_path, "log_attrs", [attribute(7, "where", part), attribute(8, "k", "v"), attribute(9, "other", "x")], part)
+        write(tmp_path, "resource_attrs", [attribute(0, "host", f"host of {part}")], part)
+    rows, seen = read(tmp_path, minute("14:00"))
+    assert [row["attributes"] for row in rows] == [{"where": "A"}, {"k": "v"}, {}, {"where": "B"}, {"k": "v"}, {}]
+    assert {(row["part"], row["resource_attributes"]["host"]) for row in rows} == {("A", "host of A"), ("B", "host of B")}
+    assert seen.faults == {}
+
+
+def test_the_types_of_attribute_values_as_text(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("14:00"), 0)])
+    values = [
+        {"key": "str", "type": 1, "str": "x", "int": 5},
+        {"key": "int", "type": 2, "int": -5},
+        {"key": "double", "type": 3, "double": 1.5},
+        {"key": "bool", "type": 4, "bool": False},
+        {"key": "map", "type": 5, "ser": dump({"a": [1, None]})},
+        {"key": "slice", "type": 6, "ser": dump(["é"])},
+        {"key": "bytes", "type": 7, "bytes": b"\x00\xff"},
+        {"key": "empty", "type": 0, "str": "ignored"},
+        {"key": "unknown", "type": 9, "str": "ignored"},
+        {"key": "torn", "type": 5, "ser": b"\x9f"},
+        {"key": "twice", "type": 1, "str": "first"},
+        {"key": "twice", "type": 1, "str": "last"},
+    ]
+    write(tmp_path, "log_attrs", [{"parent_id": 0, **value} for value in values])
+    assert read(tmp_path, minute("14:00"))[0][0]["attributes"] == {
+        "str": "x", "int": "-5", "double": "1.5", "bool": "false", "map": '{"a":[1,null]}', "slice": '["é"]', "bytes": "AP8=",
+        "empty": None, "unknown": None, "torn": None, "twice": "last",
+    }  # fmt: skip
+
+
+def test_missing_and_torn_attribute_files_cost_the_attributes_only(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("14:00"), 0)], "A")
+    rows, seen = read(tmp_path, minute("14:00"))
+    assert rows[0]["attributes"] == {}
+    assert seen.missing == {"log_attrs", "resource_attrs", "scope_attrs"}
+    path = write(tmp_path, "log_attrs", [attribute(0, "k", "v")])
+    path.write_bytes(path.read_bytes()[:-9])
+    assert len(read(tmp_path, minute("14:00"))[0]) == 1
+
+
+def test_a_file_that_is_torn_after_it_was_found_costs_its_rows_only(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("14:00"))], "A")
+    torn = write(tmp_path, "logs", [log(at("14:00"))], "B")
+    discovery = Discovery(Base(str(tmp_path)), FooterCache(), Timing(), TimeRule())
+    covers = Covering(discovery, "logs", "batch_local").covers(discovery.timed_files("logs"), minute("14:00"))
+    torn.write_bytes(b"PAR1")
+    reader = WindowReader(Base(str(tmp_path)), LOGS)
+    assert [None if table is None else table.num_rows for table in map(reader.read, covers)] == [1, None]
+    assert list(reader.seen.faults) == ["logs/_part_id=B/part-x.parquet"]
+
+
+def test_a_log_without_a_time_is_placed_by_when_it_was_observed(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(0, observed_time_unix_nano=at("13:40:10")), log(at("14:00")), log(0)])
+    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:40"))[0]] == [at("13:40:10"), None]
+    unwilling = replace(LOGS, rule=TimeRule(falls_back=False))
+    assert [row["_event_time_ns"] for row in read(tmp_path, minute("14:00"), unwilling)[0]] == [None, at("14:00"), None]
+
+
+def test_spans_are_placed_by_their_end_unless_asked_otherwise(tmp_path: Path) -> None:
+    span = {"name": "x", "trace_id": b"t" * 16, "span_id": b"s" * 8, "resource": {"id": 0}, "scope": {"id": 0}}
+    write(tmp_path, "spans", [{**span, "start_time_unix_nano": at("13:00"), "duration_time_unix_nano": 30 * MINUTE}])
+    assert len(read(tmp_path, minute("13:30"), Reading("spans"))[0]) == 1
+    assert read(tmp_path, minute("13:00"), Reading("spans"))[0] == []
+    assert len(read(tmp_path, minute("13:00"), Reading("spans", TimeRule(span_time="start")))[0]) == 1
+
+
+def test_metrics_are_fetched_from_older_files_by_id(tmp_path: Path) -> None:
+    metric = {"metric_type": 1, "name": "cpu", "unit": "1", "resource": {"id": 4}, "scope": {"id": 0}}
+    write(tmp_path, "univariate_metrics", [{**metric, "id": 4}, {**metric, "id": 5, "name": "other"}], name="old.parquet")
+    write(tmp_path, "number_data_points", [{"id": 9, "parent_id": 4, "time_unix_nano": at("14:00"), "int_value": 1}])
+    write(tmp_path, "number_dp_attrs", [attribute(9, "core", "0")])
+    write(tmp_path, "resource_attrs", [attribute(4, "host", "h"), attribute(5, "host", "no")])
+    rows, _ = read(tmp_path, minute("14:00"), Reading("number_data_points", ids="partition_unique"))
+    assert [(row["metric_name"], row["attributes"], row["resource_attributes"]) for row in rows] == [("cpu", {"core": "0"}, {"host": "h"})]
+
+
+def test_only_wanted_columns_are_read(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("14:00"), 0, severity_text="INFO" * 100)])
+    write(tmp_path, "log_attrs", [attribute(0, "k", "v")])
+    everything = read(tmp_path, minute("14:00"))[1]
+    rows, some = read(tmp_path, minute("14:00"), replace(LOGS, columns=frozenset({"severity_number"})))
+    assert "attributes" not in rows[0]
+    assert some.bytes < everything.bytes
+
+
+@pytest.mark.parametrize(
+    ("ids", "resources", "known", "owners", "ambiguous"),
+    [
+        ([0, 1, 2, 3, 4], [0, 0, 0, 0, 0], [0, 3], [0, 0, 0, 3, 3], 0),
+        ([0, None, 2, 3, None], [0, 0, 0, 0, 0], [0, 3], [0, 0, 0, 3, 3], 0),
+        # Between two batches, a row without an id may be of either.
+        ([0, None, 3], [0, 0, 0], [0, 3], [0, 0, 3], 1),
+        ([0, 1, 9, 10], [0, 1, 0, 1], [0, 1, 9, 10], [0, 1, 9, 10], 0),
+        # Nobody names resource 1: the run may be one batch, or two.
+        ([0, 5], [0, 0], [0, 1], [0, 0], 2),
+        ([None, None], [0, 0], [0], [None, None], 2),
+    ],
+)
+def test_batch_local_ids(ids: list[int], resources: list[int], known: list[int], owners: list[int], ambiguous: int) -> None:
+    rows = pl.DataFrame({"id": ids, "resource": resources, "scope": resources}, schema=dict.fromkeys(("id", "resource", "scope"), pl.Int64))
+    found = find_owners(rows, pl.Series(known), "batch_local")
+    assert found["resource_owner"].to_list() == owners
+    assert found["is_ambiguous"].sum() == ambiguous
+
+
+def all_windows(base: Path, reading: Reading) -> tuple[list[dict[str, Any]], Seen]:
+    times = [file.times for file in Discovery(Base(str(base)), FooterCache(), Timing(), reading.rule).timed_files(reading.table)]
+    known = [time for time in times if time is not None]
+    rows: list[dict[str, Any]] = []
+    total = Seen()
+    start = Timing().window_at(min(low for low, _ in known)).start
+    for window in windows_in(Timing(), start, max(high for _, high in known) + 1):
+        own, seen = read(base, window, reading)
+        assert all(window.start <= row["_placed"] < window.end for row in own)
+        rows += own
+        total.ambiguous += seen.ambiguous
+        total.missing |= seen.missing
+    return rows, total
+
+
+@pytest.mark.parametrize(("ids", "encoding"), [("batch_local", "dictionary"), ("partition_unique", "plain")])
+def test_logs_come_back_with_what_belongs_to_them(tmp_path: Path, ids: Ids, encoding: Encoding) -> None:
+    made = Telemetry(signals=("logs", "metrics"), length=150 * SECOND, ids=ids, encoding=encoding, without_time=0.01)
+    files = generate(made, tmp_path)
+    rows, seen = all_windows(tmp_path, Reading("logs", ids=ids))
+    assert len(rows) == sum(file.rows for file in files if file.table == "logs")
+    assert seen.missing == set()
+    numbers = Counter((row["part"], row["attributes"]["log.number"]) for row in rows if row["attributes"])
+    assert set(numbers.values()) == {1}
+    wrong = [row for row in rows if not row["body"]["str"].endswith(f" on {row['resource_attributes'].get('host.name')}")]
+    assert len(wrong) <= seen.ambiguous <= len(rows) / 50
+    assert all(f" {row['attributes']['http.status_code']} " in row["body"]["str"] for row in rows if row["attributes"])
+
+
+@pytest.mark.parametrize("table", ["spans", "span_events", "number_data_points", "histogram_dp_exemplars", "summary_data_points"])
+def test_other_signals_come_back_complete(tmp_path: Path, table: str) -> None:
+    made = Telemetry(length=90 * SECOND, partitions=1)
+    files = generate(made, tmp_path)
+    rows, seen = all_windows(tmp_path, Reading(table))
+    assert len(rows) == sum(file.rows for file in files if file.table == table)
+    assert seen.missing == set()
+    assert all(row["resource_attributes"]["host.name"].startswith("p0-host-") for row in rows)
+    points = [row for row in rows if "point.number" in row["attributes"]]
+    assert all(row["attributes"]["host.name"] == row["resource_attributes"]["host.name"] for row in points)
