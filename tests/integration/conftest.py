@@ -54,7 +54,7 @@ class Broker:
 
     @property
     def admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.address})
+        return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
 
 
 @pytest.fixture(scope="session")

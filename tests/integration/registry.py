@@ -14,8 +14,8 @@ USER = "user:secret"
 
 
 @contextmanager
-def registry(schemas: Mapping[int, Any]) -> Iterator[str]:
-    """Its address. Schemas may be added while it runs."""
+def registry(schemas: Mapping[int, Any], *, fails_on_schemas: bool = False) -> Iterator[str]:
+    """Its address. ``fails_on_schemas``: it lets everybody in, and then has no schema to give to anyone."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -31,6 +31,8 @@ def registry(schemas: Mapping[int, Any]) -> Iterator[str]:
             if self.headers.get("Authorization") != f"Basic {base64.b64encode(USER.encode()).decode()}":
                 return 401, {"error_code": 401, "message": "Unauthorized"}
             path = self.path.partition("?")[0].split("/")
+            if path[1:3] == ["schemas", "ids"] and fails_on_schemas:
+                return 403, {"error_code": 403, "message": "closed"}
             if path[1:3] == ["schemas", "ids"] and int(path[3]) in schemas:
                 return 200, {"schema": json.dumps(schemas[int(path[3])])}
             return 404, {"error_code": 40403, "message": "not found"}

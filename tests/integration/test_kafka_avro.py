@@ -76,6 +76,21 @@ def test_records_of_one_schema_from_a_file(broker: Broker, run: Runner, tmp_path
     assert only(run.dead_letters(), "raw") == [(b'{"symbol": "a"}',)]
 
 
+def test_a_registry_that_is_gone_is_no_fault_of_a_record(broker: Broker, run: Runner) -> None:
+    """The job stops, and goes on with the same record when the registry is back."""
+    topic = broker.topic(partitions=1)
+    send(broker, topic, [Record(written(FIRST, 1, symbol="a", price=Decimal("1.10"), at=AT))])
+    more = {"schema__registry__basic__auth__user__info": USER}
+    with registry({1: FIRST}, fails_on_schemas=True) as url:
+        sql = f"CREATE STREAM s {COLUMNS} WITH ({options(broker, topic, format='avro', schema__registry__url=url, **more)}); {OUT}"
+        with pytest.raises(JobError, match=r"\[WR869\] could not look up schema 1"):
+            run.rows(sql)
+    assert run.dead_letters() == []
+    with registry({1: FIRST}) as url:
+        sql = f"CREATE STREAM s {COLUMNS} WITH ({options(broker, topic, format='avro', schema__registry__url=url, **more)}); {OUT}"
+        assert only(run.rows(sql), "symbol") == [("a",)]
+
+
 def test_a_registry_that_refuses_is_told_without_the_password(broker: Broker, run: Runner) -> None:
     with registry({}) as url:
         more = {"schema__registry__url": url, "schema__registry__basic__auth__user__info": "user:wrong"}

@@ -211,3 +211,19 @@ def test_a_topic_that_is_deleted_stops_the_job_with_a_reason(broker: Broker, run
             jobs.await_end(60)
     finally:
         jobs.stop()
+
+
+def test_a_job_lives_through_a_broker_that_is_killed(broker: Broker, run: Runner) -> None:
+    topic = broker.topic(partitions=2)
+    sql = f"CREATE STREAM s (v INT) WITH ({options(broker, topic)}); CREATE STREAM out AS SELECT v FROM s {OUT};"
+    jobs = run.start(sql, "continuous")
+    try:
+        send(broker, topic, [Record({"v": n}, n % 2) for n in range(4)])
+        until(lambda: jobs.status()[0].rows_in == 4)
+        broker.kill()
+        broker.start()
+        send(broker, topic, [Record({"v": n}, n % 2) for n in range(4, 8)])
+        until(lambda: jobs.status()[0].rows_in == 8)
+    finally:
+        jobs.stop()
+    assert sorted(r["v"] for r in SINKS["out"].rows()) == list(range(8))

@@ -30,6 +30,8 @@ class OptionSpec:
     default: str | None = None
     choices: tuple[str, ...] = ()
     is_required: bool = False
+    # Another key that may be given in the place of this one.
+    alternative: str | None = None
     example: str | None = None
     # Never printed: passwords and the like.
     is_secret: bool = False

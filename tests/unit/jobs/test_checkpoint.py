@@ -42,3 +42,11 @@ def test_each_source_has_its_own_line(tmp_path: Path) -> None:
     checkpoint = _checkpoint(tmp_path, log, {"0/0": FILES, "1/2": FILES, "1/3": FILES, "2/0": "v1\n1700000000000"})
     checkpoint.forget_unplanned_files(3)
     assert _left(tmp_path) == {"1/2", "2/0"}
+
+
+def test_how_far_a_batch_reads_each_source(tmp_path: Path) -> None:
+    log = {"3": 'v1\n{"batchTimestampMs":1}\n{"t":{"0":5,"1":7}}\n-\n7\n'}
+    checkpoint = _checkpoint(tmp_path, log, {})
+    assert checkpoint.offsets_of(3) == [{"t": {"0": 5, "1": 7}}, {}, {}]
+    assert checkpoint.has_begun()
+    assert not _checkpoint(tmp_path / "new", {}, {}).has_begun()

@@ -51,7 +51,8 @@ def _missing(listed: OptionList) -> Iterator[Diagnostic]:
     if not listed.is_complete:
         return
     for spec in listed.specs:
-        if spec.is_required and listed.find(spec.key) is None:
+        keys = [key for key in (spec.key, spec.alternative) if key is not None]
+        if spec.is_required and all(listed.find(key) is None for key in keys):
             message = f'{listed.owner} needs the option "{spec.key}": {spec.doc}'
             yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{_sample(spec)}')")
 

@@ -20,10 +20,8 @@ _GONE = (
 _DENIED = ("SaslAuthenticationException", "SslAuthenticationException", "AuthorizationException", "SSLHandshakeException", "LoginException")
 _AWAY = (
     "org.apache.kafka.common.errors.TimeoutException",
-    "KAFKA_START_OFFSET_DOES_NOT_MATCH",
     "No resolvable bootstrap urls",
     "org.apache.kafka.common.errors.DisconnectException",
-    "Timeout of",
 )
 
 
@@ -35,6 +33,8 @@ def explain_failure(error: BaseException) -> WindrowError | None:
     text = "\n".join(messages)
     if own := _FROM_WORKER.search(text):
         return JobError(own[1], own[2], own[3])
+    if "kafka" not in text.lower():
+        return None
     if any(sign in text for sign in _GONE):
         return JobError(
             LOST,

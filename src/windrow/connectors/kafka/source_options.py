@@ -15,8 +15,10 @@ KEY_FORMATS = ("text", "base64", "avro")
 _MOST_PARTITIONS = 65_536
 
 _OPTIONS = (
-    OptionSpec("topic", _TEXT, "topic to read; several with commas between them", example="trades"),
-    OptionSpec("topic.pattern", _TEXT, "regular expression; every topic it matches is read, also those made later", example="trades-.*"),
+    OptionSpec(
+        "topic", _TEXT, "topic to read; several with commas between them", is_required=True, alternative="topic.pattern", example="trades"
+    ),
+    OptionSpec("topic.pattern", _TEXT, "instead of topic: every topic that matches is read, also those made later", example="trades-.*"),
     OptionSpec("bootstrap.servers", _TEXT, "brokers to ask first", is_required=True, example="localhost:9092"),
     OptionSpec(
         "format", _CHOICE, "how the value of a record is written; raw gives it to the only column, STRING or BINARY, as it is",
