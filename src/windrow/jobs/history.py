@@ -131,6 +131,10 @@ class JobHistory:
                 parts.append(_named(stage, frame_of(tables["windows"])))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
 
+    def reached(self) -> dict[int, list[dict[str, Any]]]:
+        """How far each source had been read after every batch that a job can be taken back to."""
+        return {batch: list(self._checkpoint.offsets_of(batch)) for batch in sorted(self._checkpoint.restorable())}
+
     def restore(self, batch_id: int) -> int:
         """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""
         lease = Lease(self._folder, self.job.name)
