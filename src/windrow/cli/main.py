@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, otap, running, shell, states, trying
+from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, otap, receiving, running, shell, states, trying
 from windrow.cli.app import ListsByDefault, app, guarded
 
 __all__ = ["app", "main"]
@@ -57,6 +57,11 @@ app.command("jars")(guarded(jar_files.fetch_jars))
 otap_app = typer.Typer(help="OpenTelemetry data as the OTAP exporter writes it.", no_args_is_help=True)
 otap_app.command("generate")(guarded(otap.generate_files))
 app.add_typer(otap_app, name="otap")
+receiver_app = typer.Typer(help="Look at the OTAP sources of a job, and read windows again.", no_args_is_help=True)
+receiver_app.command("status")(guarded(receiving.show_status))
+receiver_app.command("late")(guarded(receiving.list_late))
+receiver_app.command("reprocess")(guarded(receiving.reprocess_windows))
+app.add_typer(receiver_app, name="receiver")
 app.command("demo")(guarded(running.demo))
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from windrow.otap.covers import Cover
 from windrow.otap.timing import Window
 
-_PLANS, _SEEN, _LATE, _FAULTS, _BEGIN = "plans", "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json"
+_PLANS, _READS = "plans", "reads"
+_SEEN, _LATE, _FAULTS, _BEGIN = "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json"
 FOOTERS = "footers.jsonl"
 
 
@@ -33,6 +34,17 @@ class Plan:
     start: int
     end: int
     covers: tuple[Cover, ...]
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What reading one share of a batch came to. ``missing`` are tables of which no file was there."""
+
+    rows: int
+    bytes: int
+    ambiguous: int
+    missing: tuple[str, ...] = ()
+    faults: Mapping[str, str] = field(default_factory=dict)
 
 
 class Notes:
@@ -64,14 +76,24 @@ class Notes:
         content = {"start": plan.start, "end": plan.end, "covers": [cover.to_json() for cover in plan.covers]}
         self._replace(self._plan_path(plan.end), content)
         for path in self._plan_paths()[: -self._keep]:
-            path.unlink()
+            self._drop_plan(path)
 
     def forget_plans(self, start: int) -> int:
         """Drop the plans of batches that begin at ``start`` or later, so that they are made anew; how many there were."""
         later = [plan for plan in self.plans() if plan.start >= start]
         for plan in later:
-            self._plan_path(plan.end).unlink()
+            self._drop_plan(self._plan_path(plan.end))
         return len(later)
+
+    def reports(self) -> list[ReadReport]:
+        """Of every share of the plans that are kept. A share that was read twice has one."""
+        found = [json.loads(path.read_text()) for path in sorted((self.folder / _READS).glob("[!.]*.json"))]
+        return [ReadReport(one["rows"], one["bytes"], one["ambiguous"], tuple(one["missing"]), one["faults"]) for one in found]
+
+    def save_report(self, end: int, share: int, report: ReadReport) -> None:
+        path = self.folder / _READS / f"{end:020d}-{share:05d}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._replace(path, {**asdict(report), "missing": list(report.missing)})
 
     def seen(self) -> set[str]:
         """The files that were there when a window was planned, or were counted as late since."""
@@ -109,6 +131,11 @@ class Notes:
 
     def _plan_path(self, end: int) -> Path:
         return self.folder / _PLANS / f"{end:020d}.json"
+
+    def _drop_plan(self, path: Path) -> None:
+        for report in (self.folder / _READS).glob(f"{path.stem}-*.json"):
+            report.unlink()
+        path.unlink()
 
     def _plan_paths(self) -> list[Path]:
         return sorted((self.folder / _PLANS).glob("[!.]*.json"))

@@ -40,19 +40,28 @@ class Wanted:
 
 
 class Receiver:
-    """``clock`` gives the time in nanoseconds. A position is the end of the last window handed over, or None before the first."""
+    """``clock`` gives the time in nanoseconds; while nothing can have become safe, the folder is listed every ``look_every``.
 
-    def __init__(self, base: Base, wanted: Wanted, notes: Notes, clock: Callable[[], int]) -> None:
+    A position is the end of the last window handed over, or None before the first."""
+
+    def __init__(self, base: Base, wanted: Wanted, notes: Notes, clock: Callable[[], int], look_every: int = 0) -> None:
         self._base = base
         self._wanted = wanted
         self._notes = notes
         self._clock = clock
+        self._look_every = look_every
+        self._looked_at: int | None = None
         self._seen = notes.seen()
         self._faults = notes.faults()
         self._discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), wanted.timing, wanted.rule)
 
     def advance(self, done: int | None) -> int | None:
         """Up to where the next batch goes; ``done`` itself where nothing more is safe yet."""
+        now, timing = self._clock(), self._wanted.timing
+        is_due = self._looked_at is None or now - self._looked_at >= self._look_every
+        if not is_due and not self._wanted.is_ended and (done is None or timing.safe_until(now) <= done):
+            return done
+        self._looked_at = now
         files = self._files()
         ranges = [file.times for file in files if file.times is not None]
         begin = self._begin(ranges) if done is None else done
@@ -60,9 +69,8 @@ class Receiver:
             return None
         if done is not None:
             self._note_late(files, done)
-        timing = self._wanted.timing
         last = max((greatest for _, greatest in ranges), default=begin)
-        safe = timing.window_at(last).end if self._wanted.is_ended else timing.safe_until(self._clock())
+        safe = timing.window_at(last).end if self._wanted.is_ended else timing.safe_until(now)
         until = hand_over(timing, begin, safe, ranges, self._wanted.windows_at_once)
         return done if until <= begin else until
 

@@ -36,6 +36,7 @@ from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
+from windrow.plan.pruning import prune_reads
 from windrow.plan.scoped import name_stars, open_variants
 from windrow.plan.selects import plan_select
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
@@ -115,7 +116,7 @@ def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    return settle_looks(stages)
+    return prune_reads(settle_looks(stages), script)
 
 
 class _Names:

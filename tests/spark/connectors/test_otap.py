@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import windrow
 from tests.unit.otap.files import at, attribute, log, write
 from windrow.errors import UsageError
+from windrow.jobs.receivers import JobReceivers
 from windrow.observe.status import JobStatus
 from windrow.otap.notes import Notes
 
@@ -72,6 +73,17 @@ def test_a_job_goes_on_and_late_rows_are_listed(spark: SparkSession, tmp_path: P
     assert again.rows_in == first.rows_in == 12
     notes = Notes(tmp_path / "state" / "errors" / "notes" / "logs")
     assert [(Path(one.file).name, one.window.start, one.rows) for one in notes.late()] == [("late.parquet", at("13:47"), 1)]
+    receivers = JobReceivers(windrow.compile(SQL.format(folder=tmp_path, extra="")).plan.jobs[0], tmp_path / "state")
+    planned = receivers.plan_reprocessing(at("13:47:20"), None)
+    assert (planned.start, [one.rows for one in planned.late]) == (at("13:47"), [1])
+    receivers.reprocess(planned)
+    assert [row[0] for row in _rows(tmp_path)] == ["13:46", "13:46"]
+    _run(spark, tmp_path, "once", None)
+    assert _rows(tmp_path) == [*before[:2], ("13:47", "host A", 2, 2), *before[3:]]
+    status = receivers.status(receivers.reads[0])
+    assert (status.rows, status.late_rows, status.safe, status.waiting) == (13, 0, 0, 0)
+    with pytest.raises(UsageError, match="WR884"):
+        receivers.plan_reprocessing(at("13:00"), None)
 
 
 def test_the_input_can_be_declared_ended(spark: SparkSession, tmp_path: Path) -> None:

@@ -92,14 +92,28 @@ def test_options_that_make_no_sense(options: dict[str, str], message: str) -> No
         read_settings({**DEFAULTS, "path": "x", "table": "logs", **options})
 
 
-def test_no_list_of_columns_is_needed_and_a_list_chooses() -> None:
-    end = "WITH ('connector' = 'otap', 'path' = 'x', 'table' = 'logs');"
-    query = "SELECT severity_number, attributes['a'] AS a FROM logs;"
-    whole, some = (
-        compile_sql(f"CREATE STREAM logs {given} {end} {query}") for given in ("", "(severity_number INT, attributes MAP<STRING,STRING>)")
-    )
-    reads = [read for each in (whole, some) for read in each.plan.jobs[0].stages if isinstance(read, Read)]
-    assert [column.name for column in reads[1].columns] == ["time", "severity_number", "attributes"]
-    assert reads[0].time.column == reads[1].time.column == "time"
+def read_columns(definition: str, query: str) -> list[str]:
+    compiled = compile_sql(f"CREATE STREAM logs {definition} WITH ('connector' = 'otap', 'path' = 'x', 'table' = 'logs'); {query}")
+    read = next(stage for stage in compiled.plan.jobs[0].stages if isinstance(stage, Read))
+    assert read.time.column == "time"
+    return [column.name for column in read.columns]
+
+
+def test_a_list_of_columns_chooses_and_without_one_all_are_there() -> None:
+    assert read_columns("(severity_number INT, flags BIGINT)", "SELECT * FROM logs") == ["time", "severity_number", "flags"]
+    assert len(read_columns("", "SELECT * FROM logs")) == len(columns_of({"table": "logs"}))
     with pytest.raises(SqlError, match="WR214"):
-        compile_sql(f"CREATE STREAM logs {end} SELECT severity FROM logs;")
+        read_columns("", "SELECT severity FROM logs")
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT COUNT(*) AS n FROM logs WINDOW TUMBLING(1m)", ["time"]),
+        ("SELECT l.Severity_Number FROM logs l WHERE attributes['a'] = 'b'", ["time", "severity_number", "attributes"]),
+        ("SELECT body.str AS text FROM logs WHERE _part_id = 'x'", ["time", "_part_id", "body"]),
+        ("WITH a AS (SELECT flags FROM logs) SELECT flags FROM a", ["time", "flags"]),
+    ],
+)
+def test_only_columns_that_are_named_are_read(query: str, columns: list[str]) -> None:
+    assert read_columns("", query) == columns

@@ -184,6 +184,15 @@ def test_torn_notes_lose_no_window(rig: Rig) -> None:
     assert rig.late() == [("late.parquet", at("13:47"), 1)]
 
 
+def test_the_folder_is_not_listed_all_the_time(rig: Rig) -> None:
+    rig.receiver = Receiver(Base(str(rig.data)), LOGS, rig.notes, lambda: rig.now, look_every=5 * SECOND)
+    assert rig.run(at("14:00")) == []
+    write(rig.data, "logs", [log(at("13:47:10"))])
+    assert rig.run(at("14:00") + 4 * SECOND) == []
+    assert rig.run(at("14:00") + 5 * SECOND) == [(at("13:48"), [at("13:47:10")])]
+    assert rig.run(at("14:01")) == [(at("13:49"), [])]
+
+
 def test_plans_can_be_forgotten_so_that_windows_are_made_anew(rig: Rig) -> None:
     write(rig.data, "logs", [log(at("13:46:10")), log(at("13:47:10"))])
     rig.run(at("14:00"))

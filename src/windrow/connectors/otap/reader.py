@@ -19,19 +19,22 @@ from pyspark.sql.types import StructType
 from windrow.connectors.otap.settings import Settings, read_settings
 from windrow.connectors.otap.shape import to_batches
 from windrow.otap.covers import Cover
-from windrow.otap.notes import Notes
+from windrow.otap.notes import Notes, ReadReport
 from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
 from windrow.otap.windows import Reading, WindowReader
 
 FORMAT = "windrow_otap"
 UNTIL = "until_ns"
+# Late files are noticed so soon; windows that become safe at once.
+_LOOK_EVERY = 2_000_000_000
 
 
 class Share(InputPartition):
-    """One cover, and its place in the batch."""
+    """One cover, the end of its batch, and its place in it."""
 
-    def __init__(self, place: int, cover: str) -> None:
+    def __init__(self, end: int, place: int, cover: str) -> None:
+        self.end = end
         self.place = place
         self.cover = cover
 
@@ -62,7 +65,7 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if until is None:
             return []
         covers = self._open().plan(start[UNTIL], until)
-        return [Share(place, json.dumps(cover.to_json())) for place, cover in enumerate(covers)]
+        return [Share(until, place, json.dumps(cover.to_json())) for place, cover in enumerate(covers)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Share)
@@ -70,6 +73,10 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         wanted = frozenset(self._columns.names)
         reader = WindowReader(Base(self._settings.path), Reading(self._settings.table, self._settings.rule, self._settings.ids, wanted))
         rows = reader.read(cover)
+        seen = reader.seen
+        report = ReadReport(0 if rows is None else rows.num_rows, seen.bytes, seen.ambiguous, tuple(sorted(seen.missing)), seen.faults)
+        # Where the state folder is not shared, what a worker notes stays with it: it is for people to look at, nothing depends on it.
+        Notes(Path(self._notes)).save_report(partition.end, partition.place, report)
         if rows is not None:
             yield from to_batches(rows, cover, partition.place, self._columns)
 
@@ -79,7 +86,7 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             wanted = Wanted(
                 chosen.table, chosen.timing, chosen.rule, chosen.ids, chosen.start, chosen.windows_at_once, is_ended=self._is_ended
             )
-            self._receiver = Receiver(Base(chosen.path), wanted, Notes(Path(self._notes)), self._clock)
+            self._receiver = Receiver(Base(chosen.path), wanted, Notes(Path(self._notes)), self._clock, _LOOK_EVERY)
         return self._receiver
 
     def _clock(self) -> int:
