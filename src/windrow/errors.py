@@ -6,6 +6,7 @@ The tree::
     ├── SqlError                wrong SQL: carries every diagnostic of the file at once (exit code 2)
     ├── UsageError              wrong command line, setting or folder (exit code 2)
     └── JobError                a job or a case that was running failed (exit code 1)
+        └── OutageError         a system outside does not answer: a job may wait for it and go on
 
 A new class is added only where a caller handles it differently. All of them pickle, because they cross Spark workers.
 """
@@ -63,6 +64,10 @@ class UsageError(WindrowError):
 
 class JobError(WindrowError):
     """A job that was running cannot go on."""
+
+
+class OutageError(JobError):
+    """A system outside does not answer. Nothing is wrong with the job, which may go on when it is back."""
 
 
 class SqlError(WindrowError):

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from windrow.cli.screen import say, show_micros, show_seconds
-from windrow.observe.status import JobStatus
+from windrow.observe.status import WAITING, JobStatus
 
 PLAIN_EVERY = 10.0
 
@@ -95,5 +95,17 @@ def status_line(status: JobStatus) -> str:
             f"late {status.late:,}",
             f"dead letters {status.dead_letters:,}",
             f"emitted {status.emitted:,}",
+            *_waits(status),
         ]
     )
+
+
+def _waits(status: JobStatus) -> list[str]:
+    """Whom a job waits for: a source that is away, a system that fails, or an output that takes most of its time."""
+    if status.state == WAITING and status.error is not None:
+        return [status.error.splitlines()[0]]
+    failing = [f"{one.system} {one.state}, {one.failures} failures: {one.error}" for one in status.systems if one.failures]
+    slow = max(status.sink_seconds, key=lambda name: status.sink_seconds[name], default=None)
+    if slow is not None and status.batch_seconds >= 1 and status.sink_seconds[slow] > status.batch_seconds / 2:
+        failing.append(f"{slow} takes {status.sink_seconds[slow]:.1f} s of {status.batch_seconds:.1f} s a batch")
+    return failing

@@ -37,6 +37,7 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     "state.resident.max_bytes": RunSetting("1073741824", "with `auto`, a statement's state beyond this moves to the executors"),
     "state.buckets": RunSetting("8", "in how many shares the executors hold the state of a statement; fixed once it is there"),
     "state.max_bytes": RunSetting("", "a job whose state grows beyond this stops, with the batch that did it left for the next run"),
+    "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops"),
     "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds"),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from windrow.model.fate import Fate
 from windrow.observe.status import STARTING, JobStatus
 from windrow.plan.stages import Aggregate
+from windrow.resilience import system_states
 from windrow.spark.batch import BatchResult
 from windrow.spark.program import BatchProgram
 from windrow.windowing.columns import FOREVER
@@ -26,6 +27,8 @@ class Progress:
         self._open: int | None = None
         self.state = STARTING
         self.error: str | None = None
+        # Of the last batch, by statement.
+        self.sink_seconds: dict[str, float] = {}
 
     def update(self, program: BatchProgram, result: BatchResult | None, seconds: float) -> None:
         ledger = program.state.ledger
@@ -59,8 +62,7 @@ class Progress:
             if self._open is None:
                 self._open = self._held()
             current = replace(current, open_windows=self._open)
-        fields = {name: getattr(current, name) for name in current.__dataclass_fields__}
-        return JobStatus(**{**fields, "state": self.state, "error": self.error})
+        return replace(current, state=self.state, error=self.error, systems=tuple(system_states()), sink_seconds=dict(self.sink_seconds))
 
 
 def _least_watermark(program: BatchProgram) -> int | None:

@@ -14,17 +14,18 @@ import pyarrow.parquet as pq
 from windrow.compiling import Compiled
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, SourceRequest, SourceStream
-from windrow.errors import JobError, UsageError, WindrowError
+from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
+from windrow.jobs.outage import Outage
 from windrow.jobs.progress import Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
-from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
+from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus
 from windrow.plan.stages import Job, Read
-from windrow.resilience import StoppedWaitingError
+from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.dead_letters import to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
@@ -141,6 +142,11 @@ class RunningJob:
             raise
 
     def start(self) -> None:
+        self._begin()
+        threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
+
+    def _begin(self) -> None:
+        """Go on from what is durable: at the start of a job, and after an outage of a source. Sinks stay open over the second."""
         for read in self.job.reads:
             self._streams[read.name] = self._open_source(read)
             self._partitions[read.name] = self._partition_ids(self._streams[read.name])
@@ -153,11 +159,8 @@ class RunningJob:
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
             self._program.state = self._store.load(committed + 1, self._program.steps)
-        for write in self.job.writes:
-            request = SinkRequest(write.input, dict(write.options), self._id, write.columns, write.key, self._is_stopping)
-            sink = _runtime(write.connector).open_sink(self._spark, request)
-            sink.open()
-            self._sinks[write.input] = sink
+        if not self._sinks:
+            self._open_sinks()
         self._progress.update(self._program, None, 0.0)
         self._readers = {read.name: RowReader(read, self._streams[read.name], needs_order=self._is_ordered) for read in self.job.reads}
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
@@ -174,7 +177,13 @@ class RunningJob:
             self.query = writer.start()
         except Exception as error:
             raise self._explain(error) from error
-        threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
+
+    def _open_sinks(self) -> None:
+        for write in self.job.writes:
+            request = SinkRequest(write.input, dict(write.options), self._id, write.columns, write.key, self._is_stopping)
+            sink = _runtime(write.connector).open_sink(self._spark, request)
+            sink.open()
+            self._sinks[write.input] = sink
 
     def _home_rules(self) -> HomeRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
@@ -318,7 +327,9 @@ class RunningJob:
             flow = result.outputs.get(name)
             if flow is not None:
                 has_table = flow.table is not None
+                started = time.monotonic()
                 sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
+                self._progress.sink_seconds[name] = time.monotonic() - started
         if result.dead_letters:
             buffer = BytesIO()
             pq.write_table(to_table(result.dead_letters, replay.attempts), buffer)
@@ -331,9 +342,8 @@ class RunningJob:
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
-        assert self.query is not None
         try:
-            self.query.awaitTermination()
+            self._await_query()
             if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
                 self._end()
             self._progress.state = STOPPED if self._is_stopping.is_set() else ENDED
@@ -347,11 +357,33 @@ class RunningJob:
         finally:
             for sink in self._sinks.values():
                 sink.close()
-            for stream in self._streams.values():
-                if stream.reading is not None:
-                    stream.reading.close()
+            self._close_streams()
             self._lease.release()
             self._finished.set()
+
+    def _await_query(self) -> None:
+        """Until the query ends. One that ended because a source is away is begun again, for as long as the job is willing to wait."""
+        outage = Outage(RetryRule(first=1.0, give_up_after=float(self._options.setting("outage.max_seconds"))), self._is_stopping)
+        while True:
+            try:
+                if self._progress.state == WAITING:
+                    self._close_streams()
+                    self._begin()
+                    self._progress.error = None
+                assert self.query is not None
+                self.query.awaitTermination()
+                return
+            except Exception as error:
+                found = self._failure or (error if isinstance(error, WindrowError) else self._explain(error))
+                if not isinstance(found, OutageError) or not outage.wait(self._program.state.batch_id):
+                    raise
+                self._failure = None
+                self._progress.state, self._progress.error = WAITING, f"waits: {found.message}"
+
+    def _close_streams(self) -> None:
+        for stream in self._streams.values():
+            if stream.reading is not None:
+                stream.reading.close()
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error

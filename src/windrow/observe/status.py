@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from windrow.observe.ledger import Ledger
+from windrow.resilience import SystemState
 
-STARTING, RUNNING, STOPPED, ENDED, FAILED = "starting", "running", "stopped", "ended", "failed"
+STARTING, RUNNING, WAITING, STOPPED, ENDED, FAILED = "starting", "running", "waiting", "stopped", "ended", "failed"
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """Times are microseconds since the epoch. ``lag_seconds`` is how far the watermark is behind the last batch's arrival."""
+    """Times are microseconds since the epoch. ``lag_seconds`` is how far the watermark is behind the last batch's arrival.
+
+    ``sink_seconds`` is how long each output took in the last batch, by statement: reading waits for the slowest. ``systems`` are the
+    outside systems that this process talks to; while a job waits for one, ``error`` says why.
+    """
 
     job: str
     state: str
@@ -27,9 +33,12 @@ class JobStatus:
     dead_letters: int = 0
     emitted: int = 0
     batch_seconds: float = 0.0
+    sink_seconds: Mapping[str, float] = field(default_factory=dict)
+    systems: tuple[SystemState, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
     error: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "ledger"}
-        return {**data, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("ledger", "systems")}
+        systems = [asdict(system) for system in self.systems]
+        return {**data, "systems": systems, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -14,7 +15,8 @@ from windrow.cli.live import Drawn, Plain, status_line
 from windrow.cli.report import Finish, print_report
 from windrow.cli.stopping import StopWish
 from windrow.observe.ledger import Account, Ledger
-from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus
+from windrow.observe.status import ENDED, FAILED, STOPPED, WAITING, JobStatus
+from windrow.resilience import CLOSED, OPEN, SystemState
 
 LEDGER = Ledger(
     {"trades": Account(rows_in=100, passed=95, dead=Counter({"WR701": 5}))},
@@ -24,7 +26,7 @@ LEDGER = Ledger(
         )
     },
 )
-STATUS = JobStatus("candles", ENDED, 3, 100, 50.4, 1_767_225_600_000_000, 3.0, 2, 0, 6, 9, 7, 0.5, LEDGER)
+STATUS = JobStatus("candles", ENDED, 3, 100, 50.4, 1_767_225_600_000_000, 3.0, 2, 0, 6, 9, 7, 0.5, ledger=LEDGER)
 
 
 def text_console(*, terminal: bool = False) -> tuple[Console, StringIO]:
@@ -67,6 +69,15 @@ def test_a_ledger_that_does_not_add_up_is_said() -> None:
 )
 def test_the_report_says_how_it_ended(state: str, mode: str, said: str) -> None:
     assert said in report(JobStatus("candles", state, 3, ledger=LEDGER), mode)
+
+
+def test_the_status_line_says_whom_a_job_waits_for() -> None:
+    away = replace(STATUS, state=WAITING, error="waits: the broker does not answer\nsince")
+    assert status_line(away).endswith(" · waits: the broker does not answer")
+    failing = replace(STATUS, systems=(SystemState("kafka a:1", OPEN, 6, "refused", 0.0), SystemState("kafka b:1", CLOSED, 0, None, None)))
+    assert status_line(failing).endswith(" · kafka a:1 open, 6 failures: refused")
+    slow = replace(STATUS, batch_seconds=4.0, sink_seconds={"a": 0.5, "b": 3.25})
+    assert status_line(slow).endswith(" · b takes 3.2 s of 4.0 s a batch")
 
 
 def test_the_status_line_has_everything() -> None:

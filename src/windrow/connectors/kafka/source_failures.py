@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from windrow.errors import JobError, WindrowError
+from windrow.errors import JobError, OutageError, WindrowError
 
 LOST, REFUSED, UNREACHABLE, NO_SCHEMA = "WR863", "WR861", "WR860", "WR869"
 
@@ -49,7 +49,7 @@ def explain_failure(error: BaseException) -> WindrowError | None:
             "check 'kafka.security.protocol', 'kafka.sasl.mechanism', the credentials and that the user may read the topic",
         )
     if any(sign in text for sign in _AWAY):
-        return JobError(
+        return OutageError(
             UNREACHABLE,
             f"the broker does not answer: {_line_with(_AWAY, messages)}",
             "check that the broker runs and start the job again: it goes on where it was",

@@ -1,0 +1,36 @@
+"""How long a job waits for a source that is away."""
+
+from __future__ import annotations
+
+import threading
+
+from windrow.jobs.outage import Outage
+from windrow.resilience import RetryRule
+
+RULE = RetryRule(first=0.0, longest=0.0, give_up_after=10.0)
+
+
+def test_it_gives_up_when_nothing_moves_for_long_enough() -> None:
+    now = [0.0]
+    outage = Outage(RULE, threading.Event(), lambda: now[0])
+    assert outage.wait(7)
+    now[0] = 9.9
+    assert outage.wait(7)
+    now[0] = 10.0
+    assert not outage.wait(7)
+
+
+def test_a_batch_that_was_done_begins_its_patience_anew() -> None:
+    now = [0.0]
+    outage = Outage(RULE, threading.Event(), lambda: now[0])
+    assert outage.wait(7)
+    now[0] = 11.0
+    assert outage.wait(8)
+    now[0] = 20.0
+    assert outage.wait(8)
+
+
+def test_a_stop_ends_the_pause() -> None:
+    stopping = threading.Event()
+    threading.Timer(0.05, stopping.set).start()
+    assert not Outage(RetryRule(first=60.0), stopping).wait(1)
