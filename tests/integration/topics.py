@@ -58,9 +58,9 @@ class Runner:
     spark: SparkSession
     folder: Path
 
-    def start(self, sql: str, mode: Mode = "until_end", state: str = "state") -> Jobs:
+    def start(self, sql: str, mode: Mode = "until_end", state: str = "state", settings: Mapping[str, str] | None = None) -> Jobs:
         SINKS.pop("out", None)
-        return start(compile_sql(sql, "test.sql", {}), RunOptions(mode, self.folder / state), self.spark)
+        return start(compile_sql(sql, "test.sql", {}), RunOptions(mode, self.folder / state, settings=settings or {}), self.spark)
 
     def rows(self, sql: str, mode: Mode = "until_end", state: str = "state") -> list[dict[str, Any]]:
         jobs = self.start(sql, mode, state)

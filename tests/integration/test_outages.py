@@ -1,0 +1,64 @@
+"""What a job does while a system that it needs is away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.conftest import Broker
+from tests.integration.topics import Record, Runner, options, send, until
+from windrow.connectors.memory.runtime import SINKS
+from windrow.observe.status import FAILED, RUNNING, WAITING
+
+OUT = "WITH ('connector' = 'memory')"
+# Its client waits a minute by default before it says that nobody answers.
+IMPATIENT = {"kafka__default__api__timeout__ms": "3000", "kafka__request__timeout__ms": "2000"}
+
+
+@pytest.fixture
+def run(spark: SparkSession, tmp_path: Path) -> Runner:
+    return Runner(spark, tmp_path)
+
+
+def _sql(broker: Broker, topic: str) -> str:
+    return f"CREATE STREAM s (v INT) WITH ({options(broker, topic, **IMPATIENT)}); CREATE STREAM out AS SELECT v FROM s {OUT};"
+
+
+def test_a_job_waits_for_its_broker_and_goes_on(broker: Broker, run: Runner) -> None:
+    topic = broker.topic(partitions=2)
+    jobs = run.start(_sql(broker, topic), "continuous")
+    try:
+        send(broker, topic, [Record({"v": n}, n % 2) for n in range(4)])
+        until(lambda: jobs.status()[0].rows_in == 4)
+        broker.kill()
+        until(lambda: jobs.status()[0].state == WAITING, 120)
+        assert "does not answer" in (jobs.status()[0].error or "")
+        broker.start()
+        send(broker, topic, [Record({"v": n}, n % 2) for n in range(4, 8)])
+        until(lambda: jobs.status()[0].rows_in == 8, 120)
+        status = jobs.status()[0]
+        assert (status.state, status.error) == (RUNNING, None)
+        assert status.ledger.is_balanced
+    finally:
+        broker.start()
+        jobs.stop()
+    assert sorted(r["v"] for r in SINKS["out"].rows()) == list(range(8))
+
+
+def test_a_job_stops_when_it_has_waited_long_enough(broker: Broker, run: Runner) -> None:
+    topic = broker.topic()
+    jobs = run.start(_sql(broker, topic), "continuous", settings={"outage.max_seconds": "1"})
+    try:
+        send(broker, topic, [Record({"v": 1})])
+        until(lambda: jobs.status()[0].rows_in == 1)
+        broker.kill()
+        until(lambda: jobs.status()[0].state == FAILED, 120)
+        assert "WR860" in (jobs.status()[0].error or "")
+    finally:
+        broker.start()
+        jobs.stop()
+    jobs = run.start(_sql(broker, topic), "once")
+    assert jobs.await_end(60)
+    assert jobs.status()[0].rows_in == 1, "what was read is not read again"
