@@ -50,6 +50,7 @@ OTHER_CODES: dict[str, str] = {
     "WR890": "there is no such dead letter, or it was replayed already",
     "WR891": "a file of mended dead letters cannot be read",
     "WR892": "dead letters of a job whose input was declared ended",
+    "WR893": "dead letters are to go to a topic, and nothing says of which broker",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",
     "WR903": "a case has an unknown or missing key, or a value that is none of the choices",

@@ -17,8 +17,9 @@ from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest,
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, claim, restores_of
 from windrow.jobs.lease import Lease
+from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
@@ -119,6 +120,7 @@ class RunningJob:
         )
         self._progress = Progress(job.name)
         self._sinks: dict[str, Sink] = {}
+        self._letter_topic: LetterTopic | None = None
         self._query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -148,6 +150,9 @@ class RunningJob:
             sink = _runtime(write.connector).open_sink(self._spark, request)
             sink.open()
             self._sinks[write.input] = sink
+        self._letter_topic = letter_topic(self._options, self._id, restores_of(self.folder), self.job.name, self._is_stopping)
+        if self._letter_topic is not None:
+            self._letter_topic.open()
         self._progress.update(self._program, None, 0.0)
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
             self._replay_alone(committed + 1)
@@ -273,8 +278,11 @@ class RunningJob:
                 sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
         if result.dead_letters:
             buffer = BytesIO()
-            pq.write_table(to_table(result.dead_letters, replay.attempts), buffer)
+            letters = to_table(result.dead_letters, replay.attempts)
+            pq.write_table(letters, buffer)
             self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
+            if self._letter_topic is not None:
+                self._letter_topic.write(result.batch_id, letters)
         assert result.change is not None
         self._store.save(result.change, is_end=is_end)
         self._program.commit(result)
@@ -299,6 +307,8 @@ class RunningJob:
         finally:
             for sink in self._sinks.values():
                 sink.close()
+            if self._letter_topic is not None:
+                self._letter_topic.close()
             self._lease.release()
             self._finished.set()
 
