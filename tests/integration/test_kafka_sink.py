@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from tests.integration.conftest import Broker
@@ -123,6 +125,28 @@ def test_a_run_that_was_replaced_stops(broker: Broker) -> None:
     newer.write(output(1, [{"v": 2}]))
     newer.close()
     assert values(broker, request.options["topic"]) == [1, 2]
+
+
+def test_a_transaction_of_another_sink_that_hangs_is_waited_for_only_if_it_hides_something(broker: Broker) -> None:
+    request = request_for(broker, broker.topic(), job="behind")
+    sink_for(request).close()
+    other = Producer({"bootstrap.servers": broker.address, "transactional.id": "hangs"})
+    other.init_transactions(10)
+    other.begin_transaction()
+    other.produce("_windrow_commits", b"{}", b"somebody else", partition=0)
+    other.flush(10)
+    started = time.monotonic()
+    sink = sink_for(request)
+    sink.write(output(0, [{"v": 1}]))
+    sink.close()
+    assert time.monotonic() - started < 30
+    timer = threading.Timer(2, lambda: other.abort_transaction(10))
+    timer.start()
+    again = sink_for(request)
+    timer.join()
+    again.write(output(0, [{"v": 1}]))
+    again.close()
+    assert values(broker, request.options["topic"]) == [1]
 
 
 def test_keys_headers_and_times(broker: Broker) -> None:

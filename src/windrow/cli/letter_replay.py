@@ -47,7 +47,7 @@ def _ask(history: JobHistory, wanted: LetterFilter, mended: dict[str, bytes | No
             "WR890", f"there is no dead letter {missing[0]} that was not replayed yet", "windrow dead-letters list --all shows every one"
         )
     # What a source set aside has reached no statement; what one statement set aside, others may have counted.
-    able = [letter for letter in letters if letter["statement"] is None and letter["source"] in sources]
+    able = [letter for letter in letters if letter["id"] and letter["statement"] is None and letter["source"] in sources]
     if able:
         history.replays.ask_for([_mended(letter, mended) for letter in able])
     return len(able), len(letters) - len(able)

@@ -79,7 +79,9 @@ def _rows(records: list[dict[str, Any]]) -> Table:
         place = [str(record[key]) if record[key] is not None else "" for key in ("partition", "offset")]
         shown = Text(content if content.isprintable() else repr(content)[1:-1])
         replayed = [_replay_text(record["replay"])] if has_replays else []
-        made.add_row(record["id"], record["code"], record["source"], *place, "" if time is None else show_time(time), *replayed, shown)
+        made.add_row(
+            record["id"] or "", record["code"], record["source"], *place, "" if time is None else show_time(time), *replayed, shown
+        )
     return made
 
 

@@ -14,7 +14,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, card_id
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, card_id, count_restore
 from windrow.jobs.lease import Lease
 from windrow.jobs.replays import ReplayLog
 from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
@@ -163,6 +163,7 @@ class JobHistory:
                 forget = getattr(_runtime(write), "forget_after", None)
                 if forget is not None:
                     forget(self._request(write), batch_id)
+            count_restore(self._folder)
             _forget_files(self._folder.child(LETTERS), batch_id)
             self.replays.forget_after(batch_id)
             self._checkpoint.go_back_to(batch_id)

@@ -61,5 +61,15 @@ def _essence(stage: Stage) -> Stage:
     return replace(stage, options=kept)
 
 
+def count_restore(folder: Folder) -> None:
+    """Note that a job is taken back: the numbers of its batches will come a second time."""
+    card = json.loads(folder.read(CARD))
+    folder.write(CARD, json.dumps({**card, "restores": card.get("restores", 0) + 1}).encode())
+
+
+def restores_of(folder: Folder) -> int:
+    return int(json.loads(folder.read(CARD)).get("restores", 0))
+
+
 def card_id(folder: Folder) -> str:
     return str(json.loads(folder.read(CARD))["id"])

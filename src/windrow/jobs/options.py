@@ -21,10 +21,17 @@ class RunSetting:
     default: str
     meaning: str
     choices: tuple[str, ...] = ()
+    is_text: bool = False
 
     def accepts(self, value: str) -> bool:
+        if self.is_text:
+            return bool(value)
         return value in self.choices if self.choices else value.isdecimal() and int(value) > 0
 
+
+LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.servers"
+# Every key with this prefix is a setting of the Kafka client that writes the letters.
+LETTERS_CLIENT = "dead_letters.kafka."
 
 RUN_SETTINGS: dict[str, RunSetting] = {
     "state.snapshot.every": RunSetting("20", "a full snapshot of the state every so many batches; between them, only changes are written"),
@@ -39,12 +46,14 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     "state.max_bytes": RunSetting("", "a job whose state grows beyond this stops, with the batch that did it left for the next run"),
     "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops"),
     "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds"),
+    LETTERS_TOPIC: RunSetting("", "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing", is_text=True),
+    LETTERS_SERVERS: RunSetting("", f"the brokers of that topic; their client's own settings start with `{LETTERS_CLIENT}`", is_text=True),
 }
 
 
 def check_setting(key: str, value: str) -> None:
     """Refuse a setting that nothing reads, or a value that means nothing."""
-    if key.startswith(SPARK):
+    if key.startswith((SPARK, LETTERS_CLIENT)):
         return
     if key not in RUN_SETTINGS:
         close = get_close_matches(key, RUN_SETTINGS, 1, 0.5)
@@ -52,7 +61,7 @@ def check_setting(key: str, value: str) -> None:
         raise UsageError("WR616", f'unknown setting "{key}"', f'did you mean "{close[0]}"? {known}' if close else known)
     setting = RUN_SETTINGS[key]
     if not setting.accepts(value):
-        wanted = f"one of {', '.join(setting.choices)}" if setting.choices else "a whole number above 0"
+        wanted = "a name" if setting.is_text else f"one of {', '.join(setting.choices)}" if setting.choices else "a whole number above 0"
         example = setting.default or "1000000"
         raise UsageError("WR615", f'"{key}" = "{value}" is not {wanted}: {setting.meaning}', f"--set {key}={example}")
 
@@ -82,5 +91,5 @@ class RunOptions:
     @property
     def spark_settings(self) -> dict[str, str]:
         """Spark keeps its log of as many batches as we keep states, or there would be no way back to the older ones."""
-        own = {key: value for key, value in self.settings.items() if key not in RUN_SETTINGS}
+        own = {key: value for key, value in self.settings.items() if key.startswith(SPARK)}
         return {"spark.sql.streaming.minBatchesToRetain": self.setting("state.retain.batches"), **own}

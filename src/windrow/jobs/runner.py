@@ -17,8 +17,9 @@ from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, Sourc
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, claim, restores_of
 from windrow.jobs.lease import Lease
+from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.progress import Progress
@@ -126,6 +127,7 @@ class RunningJob:
         )
         self._progress = Progress(job.name)
         self._sinks: dict[str, Sink] = {}
+        self._letter_topic: LetterTopic | None = None
         self._streams: dict[str, SourceStream] = {}
         # Of each source, as the clock numbers them; a source may get more while it is read.
         self._partitions: dict[str, tuple[int, ...] | None] = {}
@@ -184,6 +186,9 @@ class RunningJob:
             sink = _runtime(write.connector).open_sink(self._spark, request)
             sink.open()
             self._sinks[write.input] = sink
+        self._letter_topic = letter_topic(self._options, self._id, restores_of(self.folder), self.job.name, self._is_stopping)
+        if self._letter_topic is not None:
+            self._letter_topic.open()
 
     def _home_rules(self) -> HomeRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
@@ -332,8 +337,11 @@ class RunningJob:
                 self._progress.sink_seconds[name] = time.monotonic() - started
         if result.dead_letters:
             buffer = BytesIO()
-            pq.write_table(to_table(result.dead_letters, replay.attempts), buffer)
+            letters = to_table(result.dead_letters, replay.attempts)
+            pq.write_table(letters, buffer)
             self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
+            if self._letter_topic is not None:
+                self._letter_topic.write(result.batch_id, letters)
         assert result.change is not None
         self._store.save(result.change, is_end=is_end)
         self._program.commit(result)
@@ -357,6 +365,8 @@ class RunningJob:
         finally:
             for sink in self._sinks.values():
                 sink.close()
+            if self._letter_topic is not None:
+                self._letter_topic.close()
             self._close_streams()
             self._lease.release()
             self._finished.set()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from windrow.connectors.kafka import topics
@@ -53,36 +53,43 @@ def ensure_topic(admin: AdminClient, topic: str, seconds: float, replication: in
 def read_commit(client: Mapping[str, Any], topic: str, key: bytes, seconds: float, patience: float) -> Commit:
     """The newest record of a key among those committed.
 
-    Another sink that died with its record written and not yet committed hides all that came after it from readers, ours too, until
-    the broker gives it up. So the end of the topic is asked for first, whatever is committed, and waited for.
+    Another sink that died with its record written and not yet committed hides all that came after it from readers, until it starts
+    again or the broker gives it up. Only if there is a record of ours behind it must that be waited for.
     """
-    end = _end(client, topic, seconds, "read_uncommitted")
     deadline = time.monotonic() + patience
-    while _end(client, topic, seconds, "read_committed") < end:
+    while True:
+        end = _end(client, topic, seconds, "read_uncommitted")
+        stable = _end(client, topic, seconds, "read_committed")
+        found = NOTHING
+        for message in _records(client, topic, "read_committed", OFFSET_BEGINNING, stable, seconds):
+            value = message.value()
+            if message.key() == key and value:
+                found = Commit.from_json(value)
+        hidden = _records(client, topic, "read_uncommitted", stable, end, seconds) if stable < end else ()
+        if not any(message.key() == key for message in hidden):
+            return found
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"a transaction hangs in {topic}"))
         time.sleep(_POLL)
-    return _newest(_consumer(client, "read_committed"), topic, key, end, seconds)
 
 
-def _newest(consumer: Consumer, topic: str, key: bytes, end: int, seconds: float) -> Commit:
-    found = NOTHING
+def _records(client: Mapping[str, Any], topic: str, isolation: str, start: int, end: int, seconds: float) -> Iterator[Message]:
+    """Every record from one offset to another."""
+    consumer = _consumer(client, isolation)
     try:
-        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+        consumer.assign([TopicPartition(topic, 0, start)])
         deadline = time.monotonic() + seconds
-        while True:
+        while time.monotonic() < deadline:
             for message in consumer.consume(1000, _POLL):
-                error = message.error()
-                if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    raise KafkaException(error)
                 deadline = time.monotonic() + seconds
-                value = message.value()
-                if error is None and message.key() == key and value:
-                    found = Commit.from_json(value)
-                if error is not None and (message.offset() or 0) >= end:
-                    return found
-            if time.monotonic() > deadline:
-                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} could not be read to its end"))
+                error, offset = message.error(), message.offset() or 0
+                if error is None and offset < end:
+                    yield message
+                elif error is None or (error.code() == KafkaError._PARTITION_EOF and offset >= end):
+                    return
+                elif error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} could not be read to its end"))
     finally:
         consumer.close()
 

@@ -10,7 +10,7 @@ At least once: no transaction, and a header on each record that is the same when
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,11 @@ class ExactSink(_TopicSink):
         self._is_open = True
 
     def write(self, output: Output) -> None:
-        self._guard.call(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda: self._write(output))
+        self.write_records(output.batch_id, lambda: records_of(output, with_times=self._settings.has_event_time))
+
+    def write_records(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> None:
+        """``make`` gives the records of the batch, the same whenever it is called."""
+        self._guard.call(f"write batch {batch_id} to topic {self._settings.topic}", lambda: self._write(batch_id, make))
 
     def rewind(self, batch_id: int) -> None:
         """Let batches after this one be written again."""
@@ -114,20 +118,20 @@ class ExactSink(_TopicSink):
                 sender.begin()
                 self._commit(sender, batch_id)
 
-    def _write(self, output: Output) -> None:
+    def _write(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> None:
         sender = self._ready()
-        if output.batch_id <= self._last.batch_id:
+        if batch_id <= self._last.batch_id:
             return
         with self._dropping(sender):
             is_begun = False
-            for records in records_of(output, with_times=self._settings.has_event_time):
+            for records in make():
                 if len(records) and not is_begun:
                     sender.begin()
                     is_begun = True
                 sender.send(records)
             # A batch without rows is not noted: it gives none when it runs again.
             if is_begun:
-                self._commit(sender, output.batch_id)
+                self._commit(sender, batch_id)
 
     def _commit(self, sender: Sender, batch_id: int) -> None:
         commit = Commit(batch_id, self._writer)
