@@ -24,6 +24,10 @@ class Checkpoint:
         """-1 where no batch was."""
         return max(_numbers(self._commits), default=-1)
 
+    def last_planned(self) -> int:
+        """The last batch that was begun: committed, or to be run again. -1 where none was."""
+        return max(_numbers(self._offsets), default=-1)
+
     @cached_property
     def _commits(self) -> Folder:
         return open_folder(self._spark, f"{self.path}/commits")

@@ -14,7 +14,7 @@ from windrow.errors import UsageError
 from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
 from windrow.spark.folders import Folder
 
-STATE, BUCKETS, LETTERS = "state", "buckets", "dead_letters"
+STATE, BUCKETS, LETTERS, TABLES = "state", "buckets", "dead_letters", "tables"
 CARD = "job.json"
 
 _FORMAT = 1

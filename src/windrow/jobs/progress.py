@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.model.fate import Fate
-from windrow.observe.status import STARTING, JobStatus
+from windrow.observe.status import STARTING, JobStatus, TableLoad
 from windrow.plan.stages import Aggregate
 from windrow.spark.batch import BatchResult
 from windrow.spark.program import BatchProgram
@@ -26,6 +27,7 @@ class Progress:
         self._open: int | None = None
         self.state = STARTING
         self.error: str | None = None
+        self.stale_tables: Mapping[str, str] = {}
 
     def update(self, program: BatchProgram, result: BatchResult | None, seconds: float) -> None:
         ledger = program.state.ledger
@@ -60,7 +62,21 @@ class Progress:
                 self._open = self._held()
             current = replace(current, open_windows=self._open)
         fields = {name: getattr(current, name) for name in current.__dataclass_fields__}
-        return JobStatus(**{**fields, "state": self.state, "error": self.error})
+        return JobStatus(**{**fields, "state": self.state, "error": self.error, "stale_tables": self.stale_tables})
+
+
+class LoadWatch:
+    """Tells how a table's load goes on: a source calls it with the rows so far, and once with how many there may be."""
+
+    def __init__(self, table: str, tell: Callable[[TableLoad], None]) -> None:
+        self._table = table
+        self._tell = tell
+        self._started = time.monotonic()
+        self._total: int | None = None
+
+    def __call__(self, rows: int, total: int | None) -> None:
+        self._total = total if total is not None else self._total
+        self._tell(TableLoad(self._table, rows, self._total, time.monotonic() - self._started))
 
 
 def _least_watermark(program: BatchProgram) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from windrow.connectors.runtime import Output, Sink, SinkRequest, SourceRequest,
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, STATE, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, STATE, TABLES, claim
 from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
-from windrow.jobs.progress import Progress
-from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus
+from windrow.jobs.progress import LoadWatch, Progress
+from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, JobStatus, TableLoad
 from windrow.plan.stages import Job, Read
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.dead_letters import to_table
@@ -32,6 +33,8 @@ from windrow.spark.program import BatchProgram
 from windrow.spark.reading import read_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
+from windrow.spark.table_refresh import TableRefresh
+from windrow.spark.table_versions import TableVersions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,15 +44,20 @@ if TYPE_CHECKING:
 COMMIT_SECONDS = 10.0
 
 
-def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = None) -> Jobs:
-    """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched."""
+def start(
+    compiled: Compiled, options: RunOptions, spark: SparkSession | None = None, on_load: Callable[[TableLoad], None] | None = None
+) -> Jobs:
+    """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched.
+
+    ``on_load`` is told of tables as they are loaded, from several threads.
+    """
     if not compiled.plan.jobs:
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
     is_own = spark is None
     session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
     running: list[RunningJob] = []
     try:
-        running.extend(RunningJob(session, job, options) for job in compiled.plan.jobs)
+        running.extend(RunningJob(session, job, options, on_load) for job in compiled.plan.jobs)
         for one in running:
             one.start()
     except BaseException:
@@ -101,8 +109,9 @@ class Jobs:
 
 
 class RunningJob:
-    def __init__(self, spark: SparkSession, job: Job, options: RunOptions) -> None:
+    def __init__(self, spark: SparkSession, job: Job, options: RunOptions, on_load: Callable[[TableLoad], None] | None = None) -> None:
         self.job = job
+        self._on_load = on_load or (lambda _load: None)
         self.folder: Folder = open_folder(spark, f"{options.state}/{folder_name(job.name)}")
         self._spark = spark
         self._options = options
@@ -130,7 +139,7 @@ class RunningJob:
         partitions = {name: self._partition_ids(stream) for name, stream in streams.items()}
         self._program = BatchProgram(self._spark, self.job, partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
-        self._program.tables.load(self._open_table, is_new=committed < 0)
+        self._load_tables(committed)
         self._store.forget_after(committed)
         self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
         self._program.state = self._store.load(committed, self._program.steps)
@@ -159,6 +168,16 @@ class RunningJob:
             raise self._explain(error) from error
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
 
+    def _load_tables(self, committed: int) -> None:
+        """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
+        versions = TableVersions(self.folder.child(TABLES), int(self._options.setting("state.retain.batches")))
+        self._refresh = TableRefresh(self.job, self._program.tables, versions, self._open_table)
+        there = self._refresh.restore(committed, self._checkpoint.last_planned())
+        loads = self._program.tables.load(self._open_table, is_new=committed < 0, has=there)
+        self._refresh.note_loaded(loads)
+        for loaded in loads:
+            self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
+
     def _home_rules(self) -> HomeRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
         home, setting = self._options.setting("state.home"), self._options.setting
@@ -184,8 +203,17 @@ class RunningJob:
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
-    def _open_table(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=True, is_table=True)
+    def _open_table(self, read: Read, since: str | None = None) -> SourceStream:
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=True,
+            is_table=True,
+            since=since,
+            progress=LoadWatch(read.name, self._on_load),
+            stopping=self._is_stopping,
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -224,8 +252,11 @@ class RunningJob:
             )
         started = time.monotonic()
         frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
+        self._refresh.before_batch(batch_id)
+        self._progress.stale_tables = self._refresh.troubles()
         result = self._program.run(self._batch_input(batch_id, frames))
         self._commit(result)
+        self._refresh.after_batch(batch_id)
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame]) -> BatchInput:
