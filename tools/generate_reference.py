@@ -17,7 +17,7 @@ from pathlib import Path
 from windrow.aggregates import find_aggregate
 from windrow.aggregates.registry import AGGREGATES
 from windrow.catalog.functions import Function, FunctionKind, functions
-from windrow.catalog.options import QUERY_OPTIONS, SOURCE_OPTIONS
+from windrow.catalog.options import QUERY_OPTIONS, SOURCE_OPTIONS, TABLE_OPTIONS
 from windrow.catalog.own_functions import OWN_FUNCTIONS
 from windrow.check.rules.unsupported import GAPS
 from windrow.codes import ALL_CODES
@@ -331,6 +331,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "kafka sink": lambda: connector_side("kafka", "sink"),
     "otap source": lambda: connector_side("otap", "source"),
     "console sink": lambda: connector_side("console", "sink"),
+    "table options": lambda: option_table(TABLE_OPTIONS),
     "postgres source": lambda: connector_side("postgres", "source"),
     "postgres sink": lambda: connector_side("postgres", "sink"),
     "memory source": lambda: connector_side("memory", "source"),

@@ -5,6 +5,7 @@ The tree::
     WindrowError                something went wrong; has a code, a message and a hint
     ├── SqlError                wrong SQL: carries every diagnostic of the file at once (exit code 2)
     ├── UsageError              wrong command line, setting or folder (exit code 2)
+    │   └── NotThereError       something outside is not there yet: whoever can wait tries again
     └── JobError                a job or a case that was running failed (exit code 1)
         └── OutageError         a system outside does not answer: a job may wait for it and go on
 
@@ -60,6 +61,10 @@ class WindrowError(Exception):
 
 class UsageError(WindrowError):
     """The command line, a setting, or a folder the user named is wrong."""
+
+
+class NotThereError(UsageError):
+    """A file, table, topic or server that may still come. A stream waits for its tables; others treat it as wrong."""
 
 
 class JobError(WindrowError):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.conftest import Broker
-from tests.integration.topics import read_topic
+from tests.integration.written import read_topic
 
 ROWS = 6_000
 SQL = """

@@ -16,7 +16,7 @@ import windrow
 from windrow.compiling import compile_sql
 from windrow.connectors.memory.runtime import rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
-from windrow.errors import JobError, UsageError
+from windrow.errors import JobError, NotThereError
 from windrow.observe.status import ENDED, JobStatus
 from windrow.plan.stages import Read
 from windrow.spark.tables import ReferenceTables
@@ -117,7 +117,7 @@ def test_loading_is_tried_again_until_the_table_is_there(spark: SparkSession) ->
     def open_table(read: Read) -> SourceStream:
         tries.append(read.name)
         if len(tries) < 4:
-            raise UsageError("WR500", "names does not exist")
+            raise NotThereError("WR500", "names does not exist")
         return table_stream(spark, rows_to_table([{"k": 1, "name": "one"}], 0), 1)
 
     tables.load(open_table, sleep=pauses.append)

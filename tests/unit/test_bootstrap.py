@@ -269,6 +269,25 @@ global.trusted-host='a.example'
 # ------------------------------------------------------------------------------------------------ running
 
 
+def test_postgres_is_installed_for_the_tests_where_that_is_possible(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def refuse(package: str) -> str:
+        asked.append(package)
+        return "apt-get needs root"
+
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setattr(Path, "glob", lambda _path, _pattern: iter(()))
+    monkeypatch.setattr(bootstrap.java(), "apt_install", refuse)
+    monkeypatch.setattr(bootstrap.java(), "root_prefix", lambda: None)
+    environment = Environment(Path("x"), {})
+    assert bootstrap.with_postgres(environment) is environment
+    assert asked == ["postgresql"]
+    assert "sudo apt-get install -y postgresql" in capsys.readouterr().err
+
+
 def test_the_tests_run_even_after_a_failed_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     commands = record_runs(monkeypatch, lambda command: 1 if "mypy" in command else 0)
     assert bootstrap.run_tests(Environment(Path("x"), {}), ["-k", "y"]) == 1

@@ -47,6 +47,10 @@ SOURCE_OPTIONS: tuple[OptionSpec, ...] = (
     TIME_ZONE,
 )  # fmt: skip
 
+TABLE_OPTIONS: tuple[OptionSpec, ...] = (
+    OptionSpec("refresh.interval", _DURATION, "how often what has changed is loaded; without it, only when the job starts", example="5m"),
+)
+
 QUERY_OPTIONS: tuple[OptionSpec, ...] = (
     CONNECTOR,
     FORMAT,
@@ -66,9 +70,14 @@ QUERY_OPTIONS: tuple[OptionSpec, ...] = (
 
 
 def options_for_source(connector: str | None) -> tuple[OptionSpec, ...]:
-    """Keys that CREATE STREAM and CREATE TABLE understand, for one connector."""
+    """Keys that CREATE STREAM understands, for one connector."""
     spec = CONNECTORS.get((connector or "").lower())
     return _joined(spec.source if spec is not None else None, SOURCE_OPTIONS)
+
+
+def options_for_table(connector: str | None) -> tuple[OptionSpec, ...]:
+    """Keys that CREATE TABLE understands: those of a source, and how it is kept fresh."""
+    return (*options_for_source(connector), *TABLE_OPTIONS)
 
 
 def options_for_sink(connector: str | None) -> tuple[OptionSpec, ...]:

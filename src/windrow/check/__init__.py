@@ -42,6 +42,7 @@ from windrow.check.rules.python_function import python_function
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
 from windrow.check.rules.table_key import table_key
+from windrow.check.rules.table_refresh import table_refresh
 from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
@@ -98,6 +99,7 @@ RULES: tuple[Rule, ...] = (
     generator_rule,
     insert,
     table_key,
+    table_refresh,
     limit,
     option_side,
     option,

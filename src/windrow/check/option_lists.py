@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.catalog.inserting import explained, inserts_of
-from windrow.catalog.options import options_for_query, options_for_sink, options_for_source, options_for_target
+from windrow.catalog.options import options_for_query, options_for_sink, options_for_source, options_for_table, options_for_target
 from windrow.check.blocks import Context, query_of
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
@@ -67,7 +67,8 @@ def _is_top(select: Select, statement: Statement) -> bool:
 def _declared(statement: CreateStream | CreateTable, *, is_target: bool) -> OptionList:
     """A stream that INSERT INTO fills is written by the job and never read from outside; without a connector it only feeds others."""
     connector = statement.options.get("connector")
-    specs = options_for_target(connector) if is_target else options_for_source(connector)
+    reading = options_for_table if isinstance(statement, CreateTable) else options_for_source
+    specs = options_for_target(connector) if is_target else reading(connector)
     is_complete = connector is None or connector.lower() in CONNECTORS
     owner = f'"{statement.name}"'
     is_table = isinstance(statement, CreateTable)

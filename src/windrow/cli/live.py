@@ -12,9 +12,10 @@ from rich.live import Live
 from rich.text import Text
 
 from windrow.cli.screen import say, show_micros, show_seconds
-from windrow.observe.status import WAITING, JobStatus
+from windrow.observe.status import WAITING, JobStatus, TableLoad
 
 PLAIN_EVERY = 10.0
+LOADS_EVERY = 2.0
 
 
 class View(Protocol):
@@ -96,6 +97,7 @@ def status_line(status: JobStatus) -> str:
             f"dead letters {status.dead_letters:,}",
             f"emitted {status.emitted:,}",
             *_waits(status),
+            *(f"table {name} was not refreshed: {why}" for name, why in status.stale_tables.items()),
         ]
     )
 
@@ -109,3 +111,30 @@ def _waits(status: JobStatus) -> list[str]:
     if slow is not None and status.batch_seconds >= 1 and status.sink_seconds[slow] > status.batch_seconds / 2:
         failing.append(f"{slow} takes {status.sink_seconds[slow]:.1f} s of {status.batch_seconds:.1f} s a batch")
     return failing
+
+
+class Loads:
+    """A line now and then about tables that are being loaded, which may take a while before the first batch."""
+
+    def __init__(self, say: Callable[[str], None], now: Callable[[], float] = time.monotonic) -> None:
+        self._say = say
+        self._now = now
+        self._due: dict[str, float] = {}
+
+    def __call__(self, load: TableLoad) -> None:
+        due = self._due.setdefault(load.table, self._now() + LOADS_EVERY)
+        if load.is_done or self._now() >= due:
+            self._due[load.table] = self._now() + LOADS_EVERY
+            self._say(load_line(load))
+
+
+def load_line(load: TableLoad) -> str:
+    """
+    >>> load_line(TableLoad("rates", 50_000, 200_000, 2.0))
+    'loading rates: 50,000 of about 200,000 rows · 25,000 rows/s · about 6.0 s left'
+    """
+    if load.is_done:
+        return f"loaded {load.table}: {load.rows:,} rows in {show_seconds(load.seconds)}"
+    total = "" if load.total is None else f" of about {load.total:,}"
+    left = "" if load.seconds_left is None else f" · about {show_seconds(load.seconds_left)} left"
+    return f"loading {load.table}: {load.rows:,}{total} rows · {load.rows_per_second:,.0f} rows/s{left}"

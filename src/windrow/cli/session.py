@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.cli import codes
-from windrow.cli.live import Drawn, Hidden, Plain, View
+from windrow.cli.live import Drawn, Hidden, Loads, Plain, View
 from windrow.cli.report import Finish, print_report
 from windrow.cli.screen import say, screen
 from windrow.cli.spark_start import start_spark
@@ -68,7 +68,8 @@ def run_file(compiled: Compiled, request: RunRequest) -> None:
         own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
         options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
         with StopWish() as wish:
-            run_jobs(start(compiled, options, spark), wish, request, console)
+            loads = None if request.is_silent else Loads(lambda line: say(console, line, style="dim"))
+            run_jobs(start(compiled, options, spark, loads), wish, request, console)
     finally:
         spark.stop()
 

@@ -24,7 +24,11 @@ class Checkpoint:
 
     def has_begun(self) -> bool:
         """Whether any batch was planned."""
-        return bool(_numbers(self._offsets))
+        return self.last_planned() >= 0
+
+    def last_planned(self) -> int:
+        """The last batch that was begun: committed, or to be run again. -1 where none was."""
+        return max(_numbers(self._offsets), default=-1)
 
     @cached_property
     def _commits(self) -> Folder:

@@ -14,7 +14,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, card_id, count_restore
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.lease import Lease
 from windrow.jobs.replays import ReplayLog
 from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
@@ -25,6 +25,7 @@ from windrow.spark.job_state import JobState, buckets_name
 from windrow.spark.state_file import TornFileError, decode, frame_of
 from windrow.spark.state_store import StateStore
 from windrow.spark.steps import steps_of
+from windrow.spark.table_versions import TableVersions
 from windrow.sql.render import render_expr
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, END, START
@@ -166,6 +167,9 @@ class JobHistory:
             count_restore(self._folder)
             _forget_files(self._folder.child(LETTERS), batch_id)
             self.replays.forget_after(batch_id)
+            versions = TableVersions(self._folder.child(TABLES))
+            for table in self.job.tables:
+                versions.forget_after(table.name, batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)
             for path in sorted((self.path / BUCKETS).glob("*/*")):

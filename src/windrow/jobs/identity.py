@@ -12,7 +12,7 @@ from windrow.errors import UsageError
 from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
 from windrow.spark.folders import Folder
 
-STATE, BUCKETS, LETTERS, REPLAYS, NOTES = "state", "buckets", "dead_letters", "replays", "notes"
+STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES = "state", "buckets", "dead_letters", "replays", "notes", "tables"
 CARD = "job.json"
 
 _FORMAT = 1

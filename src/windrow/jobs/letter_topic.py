@@ -67,7 +67,7 @@ def letter_topic(options: RunOptions, job_id: str, restores: int, job: str, is_s
 
     client = {f"{KAFKA}{key[len(LETTERS_CLIENT) :]}": value for key, value in options.settings.items() if key.startswith(LETTERS_CLIENT)}
     own = {"topic": topic, "bootstrap.servers": servers, "topic.create": "true", **client}
-    request = SinkRequest(f"dead letters {restores}", own, job_id, is_stopping)
+    request = SinkRequest(f"dead letters {restores}", own, job_id, stopping=is_stopping)
     return LetterTopic(ExactSink(SinkSettings.of(own), request), job)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.model.fate import Fate
-from windrow.observe.status import STARTING, JobStatus
+from windrow.observe.status import STARTING, JobStatus, TableLoad
 from windrow.plan.stages import Aggregate
 from windrow.resilience import system_states
 from windrow.spark.batch import BatchResult
@@ -29,6 +30,7 @@ class Progress:
         self.error: str | None = None
         # Of the last batch, by statement.
         self.sink_seconds: dict[str, float] = {}
+        self.stale_tables: Mapping[str, str] = {}
 
     def update(self, program: BatchProgram, result: BatchResult | None, seconds: float) -> None:
         ledger = program.state.ledger
@@ -62,7 +64,28 @@ class Progress:
             if self._open is None:
                 self._open = self._held()
             current = replace(current, open_windows=self._open)
-        return replace(current, state=self.state, error=self.error, systems=tuple(system_states()), sink_seconds=dict(self.sink_seconds))
+        return replace(
+            current,
+            state=self.state,
+            error=self.error,
+            stale_tables=self.stale_tables,
+            sink_seconds=dict(self.sink_seconds),
+            systems=tuple(system_states()),
+        )
+
+
+class LoadWatch:
+    """Tells how a table's load goes on: a source calls it with the rows so far, and once with how many there may be."""
+
+    def __init__(self, table: str, tell: Callable[[TableLoad], None]) -> None:
+        self._table = table
+        self._tell = tell
+        self._started = time.monotonic()
+        self._total: int | None = None
+
+    def __call__(self, rows: int, total: int | None) -> None:
+        self._total = total if total is not None else self._total
+        self._tell(TableLoad(self._table, rows, self._total, time.monotonic() - self._started))
 
 
 def _least_watermark(program: BatchProgram) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
@@ -17,14 +18,14 @@ from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, Sourc
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, claim, restores_of
+from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, TABLES, claim, restores_of
 from windrow.jobs.lease import Lease
 from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
-from windrow.jobs.progress import Progress
+from windrow.jobs.progress import LoadWatch, Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
-from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus
+from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus, TableLoad
 from windrow.plan.stages import Job, Read
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
@@ -38,6 +39,8 @@ from windrow.spark.reading import RowReader
 from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
+from windrow.spark.table_refresh import TableRefresh
+from windrow.spark.table_versions import TableVersions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,15 +50,20 @@ if TYPE_CHECKING:
 COMMIT_SECONDS = 10.0
 
 
-def start(compiled: Compiled, options: RunOptions, spark: SparkSession | None = None) -> Jobs:
-    """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched."""
+def start(
+    compiled: Compiled, options: RunOptions, spark: SparkSession | None = None, on_load: Callable[[TableLoad], None] | None = None
+) -> Jobs:
+    """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched.
+
+    ``on_load`` is told of tables as they are loaded, from several threads.
+    """
     if not compiled.plan.jobs:
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
     is_own = spark is None
     session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
     running: list[RunningJob] = []
     try:
-        running.extend(RunningJob(session, job, options) for job in compiled.plan.jobs)
+        running.extend(RunningJob(session, job, options, on_load) for job in compiled.plan.jobs)
         for one in running:
             one.start()
     except BaseException:
@@ -113,8 +121,9 @@ class Jobs:
 
 
 class RunningJob:
-    def __init__(self, spark: SparkSession, job: Job, options: RunOptions) -> None:
+    def __init__(self, spark: SparkSession, job: Job, options: RunOptions, on_load: Callable[[TableLoad], None] | None = None) -> None:
         self.job = job
+        self._on_load = on_load or (lambda _load: None)
         self.folder: Folder = open_folder(spark, f"{options.state}/{folder_name(job.name)}")
         self._spark = spark
         self._options = options
@@ -154,7 +163,7 @@ class RunningJob:
             self._partitions[read.name] = self._partition_ids(self._streams[read.name])
         self._program = BatchProgram(self._spark, self.job, self._partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
-        self._program.tables.load(self._open_table, is_new=committed < 0)
+        self._load_tables(committed)
         self._store.forget_after(committed)
         self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
         self._program.state = self._store.load(committed, self._program.steps)
@@ -189,6 +198,16 @@ class RunningJob:
         self._letter_topic = letter_topic(self._options, self._id, restores_of(self.folder), self.job.name, self._is_stopping)
         if self._letter_topic is not None:
             self._letter_topic.open()
+
+    def _load_tables(self, committed: int) -> None:
+        """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
+        versions = TableVersions(self.folder.child(TABLES), int(self._options.setting("state.retain.batches")))
+        self._refresh = TableRefresh(self.job, self._program.tables, versions, self._open_table)
+        there = self._refresh.restore(committed, self._checkpoint.last_planned())
+        loads = self._program.tables.load(self._open_table, is_new=committed < 0, has=there)
+        self._refresh.note_loaded(loads)
+        for loaded in loads:
+            self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
 
     def _home_rules(self) -> HomeRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
@@ -225,8 +244,17 @@ class RunningJob:
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
-    def _open_table(self, read: Read) -> SourceStream:
-        request = SourceRequest(read.name, read.columns, dict(read.options), is_bounded=True, is_table=True)
+    def _open_table(self, read: Read, since: str | None = None) -> SourceStream:
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=True,
+            is_table=True,
+            since=since,
+            progress=LoadWatch(read.name, self._on_load),
+            stopping=self._is_stopping,
+        )
         stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
         return stream
 
@@ -276,6 +304,8 @@ class RunningJob:
     def _run_batch(self, batch_id: int, frames: dict[str, DataFrame], session: SparkSession) -> None:
         """``frames`` are as the sources handed them over."""
         started = time.monotonic()
+        self._refresh.before_batch(batch_id)
+        self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
         rows = {name: self._readers[name].rows(frame, now) for name, frame in frames.items()}
         replay = self._replays.plan(batch_id)
@@ -283,6 +313,7 @@ class RunningJob:
             rows = self._with_replayed(rows, replay, session, now)
         result = self._program.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts))
         self._commit(result, replay)
+        self._refresh.after_batch(batch_id)
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def _readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:

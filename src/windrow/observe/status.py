@@ -13,6 +13,27 @@ STARTING, RUNNING, WAITING, STOPPED, ENDED, FAILED = "starting", "running", "wai
 
 
 @dataclass(frozen=True)
+class TableLoad:
+    """A table on its way in. ``total`` is an estimate, None where the source has none."""
+
+    table: str
+    rows: int
+    total: int | None
+    seconds: float
+    is_done: bool = False
+
+    @property
+    def rows_per_second(self) -> float:
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        if self.total is None or self.rows >= self.total or not self.rows_per_second:
+            return None
+        return (self.total - self.rows) / self.rows_per_second
+
+
+@dataclass(frozen=True)
 class JobStatus:
     """Times are microseconds since the epoch. ``lag_seconds`` is how far the watermark is behind the last batch's arrival.
 
@@ -37,6 +58,8 @@ class JobStatus:
     systems: tuple[SystemState, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
     error: str | None = None
+    # Tables whose last refresh failed, with the reason: what was loaded before is still in force.
+    stale_tables: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("ledger", "systems")}

@@ -8,6 +8,7 @@ from windrow.model.statement import CreateStream, CreateTable
 from windrow.model.window import DAY
 from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
 from windrow.sql import parse_duration
+from windrow.sql.durations import show_duration
 
 DEFAULT_WAIT = 60_000_000
 
@@ -48,7 +49,9 @@ def plan_source(statement: CreateStream) -> Read:
 def plan_table(statement: CreateTable) -> LoadTable:
     read = plan_source(CreateStream(statement.name, statement.columns, statement.options))
     latest = f"the latest row per {', '.join(statement.primary_key)}" if statement.primary_key else "every row: there is no primary key"
-    return LoadTable(statement.name, read, statement.primary_key, f"loaded before the first row is read; {latest}")
+    refresh = duration_option(statement.options, "refresh.interval", None)
+    again = "" if refresh is None else f", then every {show_duration(refresh)} what has changed"
+    return LoadTable(statement.name, read, statement.primary_key, f"loaded before the first row is read{again}; {latest}", refresh)
 
 
 def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...]:

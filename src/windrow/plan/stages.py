@@ -252,6 +252,8 @@ class LoadTable:
     read: Read
     primary_key: tuple[str, ...]
     reason: str = ""
+    # How often what has changed is loaded; None: only when the job starts. Another one leaves the state what it was.
+    refresh: int | None = field(default=None, repr=False)
 
     @property
     def inputs(self) -> tuple[str, ...]:

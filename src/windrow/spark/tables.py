@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ, SourceStream
-from windrow.errors import JobError, WindrowError
+from windrow.errors import JobError, NotThereError, WindrowError
 from windrow.model.fate import Fate
 from windrow.model.system import ROW_COLUMNS
 from windrow.model.types import ColumnDef
@@ -30,12 +31,26 @@ if TYPE_CHECKING:
     from windrow.spark.batch import BatchResult
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+# Tables that are loaded side by side: the source is what takes time, not this machine.
+_AT_ONCE = 4
 _ORDER = "_order"
 _numbers = count()
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What a load gave: rows as they were read, bad ones among them. ``is_taken`` says that they are part of the table already."""
+
+    name: str
+    rows: pa.Table
+    offset: str | None = None
+    is_increment: bool = False
+    is_taken: bool = False
+    seconds: float = 0.0
+
+
 class ReferenceTables:
-    """Tables live in the driver and go out to the executors with each join. A restarted job loads them anew."""
+    """Tables live in the driver and go out to the executors with each join. A restarted job loads anew those that are not refreshed."""
 
     def __init__(self, spark: SparkSession, job: Job) -> None:
         self._spark = spark
@@ -50,46 +65,73 @@ class ReferenceTables:
         self._accounts: dict[str, Account] = {}
         self._letters: list[DeadLetter] = []
 
-    def load(self, open_table: Callable[[Read], SourceStream], *, is_new: bool = True, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Read every table, trying again for as long as its statements are willing to wait.
+    def load(
+        self,
+        open_table: Callable[[Read], SourceStream],
+        *,
+        is_new: bool = True,
+        has: Collection[str] = (),
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> list[Loaded]:
+        """Read every table that is not there yet, several at once, trying again for as long as its statements are willing to wait.
 
         ``is_new`` is false for a job that comes back: what it read then is in its ledger already.
         """
-        for table in self._tables.values():
-            self._load(table, open_table, sleep)
-        if not is_new:
-            self._accounts, self._letters = {}, []
+        wanted = [table for table in self._tables.values() if table.name not in has]
+        with ThreadPoolExecutor(_AT_ONCE, "windrow-load") as pool:
+            tasks = [pool.submit(self._load, table, open_table, sleep) for table in wanted]
+            # All of them are waited for, then the first that failed speaks.
+            wait(tasks)
+            loads = [task.result() for task in tasks]
+        for loaded in loads:
+            self.absorb(loaded.name, loaded.rows, is_whole=True, is_counted=is_new)
+        return loads
 
-    def _load(self, table: LoadTable, open_table: Callable[[Read], SourceStream], sleep: Callable[[float], None]) -> None:
-        wait = self._waits[table.name] / 1_000_000
-        pause, waited = _FIRST_PAUSE, 0.0
+    def _load(self, table: LoadTable, open_table: Callable[[Read], SourceStream], sleep: Callable[[float], object]) -> Loaded:
+        limit = self._waits[table.name] / 1_000_000
+        pause, waited, started = _FIRST_PAUSE, 0.0, time.monotonic()
         while True:
             try:
-                self.take(table.name, read_all(table.read, open_table(table.read), time.time_ns() // 1000))
-            except JobError:
-                raise
+                loaded = self.read(table, open_table(table.read))
+                return replace(loaded, is_taken=True, seconds=time.monotonic() - started)
             except Exception as error:
-                if waited >= wait:
+                if isinstance(error, WindrowError) and not isinstance(error, NotThereError):
+                    raise
+                if waited >= limit:
                     raise _not_loaded(table.name, self._waits[table.name], error) from error
-            else:
-                return
-            sleep(min(pause, wait - waited))
-            waited += min(pause, wait - waited)
+            sleep(min(pause, limit - waited))
+            waited += min(pause, limit - waited)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def read(self, table: LoadTable, stream: SourceStream) -> Loaded:
+        """The rows of a load, all at once: a table is joined whole or not at all."""
+        frame = read_all(table.read, stream, time.time_ns() // 1000)
+        return Loaded(table.name, frame.toArrow(), stream.offset, stream.is_increment)
 
     def take(self, name: str, frame: DataFrame) -> None:
         """More rows of a table, as ``read_all`` gives them: each replaces the row with its key."""
+        self.absorb(name, frame.toArrow())
+
+    def absorb(self, name: str, rows: pa.Table, *, is_whole: bool = False, is_counted: bool = True) -> None:
+        """Rows of a load, good and bad, on top of what is held or in its place."""
         table = self._tables[name]
-        rows = frame.toArrow()
         good = rows.filter(pc.equal(rows[FATE], Fate.OK.value))
-        self._set_aside(table.read, rows, good.num_rows)
+        if is_counted:
+            self._set_aside(table.read, rows, good.num_rows)
         good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])
-        held = self._rows.get(name)
+        held = None if is_whole else self._rows.get(name)
         both = good if held is None else pa.concat_tables([held, good])
-        self._rows[name] = both if name in self._versioned else _latest(both, table.primary_key)
+        self.put(name, both if name in self._versioned else _latest(both, table.primary_key))
+
+    def put(self, name: str, rows: pa.Table) -> None:
+        """These rows are the table."""
+        self._rows[name] = rows
         self._frames.pop(name, None)
         if name in self._views:
             self.frame(name).createOrReplaceGlobalTempView(self._views[name])
+
+    def held(self, name: str) -> pa.Table | None:
+        return self._rows.get(name)
 
     def _set_aside(self, read: Read, rows: pa.Table, good: int) -> None:
         account = self._accounts.setdefault(read.name, Account())

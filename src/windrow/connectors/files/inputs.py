@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.files.places import resolve
 from windrow.connectors.files.settings import SourceSettings, format_of
-from windrow.errors import UsageError
+from windrow.errors import NotThereError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,21 @@ def find_inputs(spark: SparkSession, settings: SourceSettings) -> Inputs:
     if len(matches) == 1 and matches[0].isFile() and not _GLOB.search(address):
         load = _as_glob(address)
     return Inputs(load, samples, _agreed_format(settings, samples))
+
+
+def fingerprint(spark: SparkSession, settings: SourceSettings) -> str:
+    """A digest of which files there are, how long they are and when they were written: another one means other rows."""
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(resolve(settings.path, spark))
+    fs = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    found = []
+    for match in list(fs.globStatus(path) or []):
+        listing = fs.listFiles(match.getPath(), True)
+        while listing.hasNext():
+            entry = listing.next()
+            if is_visible(str(entry.getPath().getName())):
+                found.append(f"{entry.getPath().toString()} {entry.getLen()} {entry.getModificationTime()}")
+    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
 
 
 def is_visible(name: str) -> bool:
@@ -87,13 +103,14 @@ def _agreed_format(settings: SourceSettings, samples: tuple[str, ...]) -> str:
     return "json"
 
 
-def _nothing_there(fs: Any, path: Any, written: str) -> UsageError:
+def _nothing_there(fs: Any, path: Any, written: str) -> NotThereError:
     if _GLOB.search(written):
-        return UsageError("WR500", f"no file or folder matches {written}", "name the folder instead of a pattern to wait for files in it")
+        hint = "name the folder instead of a pattern to wait for files in it"
+        return NotThereError("WR500", f"no file or folder matches {written}", hint)
     parent = path.getParent()
     names: list[str] = []
     if parent is not None and fs.exists(parent):
         names = [str(status.getPath().getName()) for status in list(fs.listStatus(parent))[:_SAMPLES]]
     close = difflib.get_close_matches(str(path.getName()), names, n=1)
     hint = f'did you mean "{close[0]}"?' if close else f"make the folder first: mkdir -p {written}"
-    return UsageError("WR500", f"{written} does not exist", hint)
+    return NotThereError("WR500", f"{written} does not exist", hint)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv as csv_text
 import difflib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
-from windrow.connectors.files.inputs import Inputs, find_inputs
+from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, RAW, SEQ, SourceRequest, SourceStream
 from windrow.errors import UsageError
@@ -33,6 +34,15 @@ _BLANKS = " \t\r\n\x0b\x0c"
 def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     settings = SourceSettings.of(request.options)
     inputs = find_inputs(spark, settings)
+    stream = _open(spark, request, settings, inputs)
+    if not request.is_table:
+        return stream
+    # Taken before the files are read: what changes while they are is found by the next refresh.
+    state = fingerprint(spark, settings)
+    return replace(stream, offset=state, is_unchanged=state == request.since)
+
+
+def _open(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> SourceStream:
     if inputs.format == "parquet":
         return _stream(request, _parquet(spark, request, settings, inputs), None)
     # The position of a row in its file is counted while it is read. Spark refuses that in a stream because the count starts

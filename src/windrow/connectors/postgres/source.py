@@ -16,7 +16,7 @@ from windrow.connectors.postgres.failures import classify, explain
 from windrow.connectors.postgres.settings import Connection, Server, TableName, quoted
 from windrow.connectors.postgres.target import Target, find_target
 from windrow.connectors.runtime import SourceRequest, SourceStream
-from windrow.errors import UsageError
+from windrow.errors import NotThereError, UsageError, WindrowError
 from windrow.model.types import BINARY, ColumnDef
 from windrow.resilience import Guard, RetryRule
 
@@ -45,9 +45,10 @@ class _Since:
     """How far the refresh column had come, as PostgreSQL spells it, and a digest of the rows that stood just there.
 
     Rows with the very value are asked for again, because others with it may have come since; the digest tells when none have.
+    Without such a column the value is None, and the digest is of all rows.
     """
 
-    value: str
+    value: str | None
     digest: str
 
     def text(self) -> str:
@@ -57,19 +58,26 @@ class _Since:
 def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     server = Server.of(request.options)
     rule = RetryRule(give_up_after=min(_SECONDS, server.retry_seconds))
-    guard = Guard(server.system, classify, lambda error, what: explain(error, what, server), rule, request.stopping)
+    guard = Guard(server.system, classify, lambda error, what: _explain(error, what, server), rule, request.stopping)
     name = TableName.of(request.options)
     since = None if request.since is None else _Since(*json.loads(request.since))
     loaded = guard.call(f"load the table {name}", lambda: _load(server, name, request, since))
     frame = spark.createDataFrame(loaded.rows)
-    return SourceStream(frame, 1, "json", offset=loaded.offset, is_increment=since is not None, is_unchanged=loaded.is_unchanged)
+    is_unchanged = loaded.found == since
+    return SourceStream(frame, 1, "json", offset=loaded.found.text(), is_increment=loaded.is_increment, is_unchanged=is_unchanged)
+
+
+def _explain(error: BaseException, what: str, server: Server) -> WindrowError:
+    """A server that is away may come back; whoever loads tables knows how long to wait."""
+    found = explain(error, what, server)
+    return NotThereError(found.code, found.message, found.hint) if classify(error).is_worth_trying_again else found
 
 
 @dataclass(frozen=True)
 class _Loaded:
     rows: pa.Table
-    offset: str | None
-    is_unchanged: bool
+    found: _Since
+    is_increment: bool
 
 
 def _load(server: Server, name: TableName, request: SourceRequest, since: _Since | None) -> _Loaded:
@@ -78,29 +86,20 @@ def _load(server: Server, name: TableName, request: SourceRequest, since: _Since
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         target = find_target(connection, name)
         if target is None:
-            raise UsageError(
-                "WR872",
-                f"there is no table {name} in {server.system}",
-                "check 'schema' and 'table', or wait for it longer: 'table.wait.timeout'",
-            )
+            hint = "check 'schema' and 'table', or wait for it longer: 'table.wait.timeout' = '5m'"
+            raise NotThereError("WR872", f"there is no table {name} in {server.system}", hint)
         ordered_by = _refresh_column(target, request)
-        from_value = "" if since is None else sql.Literal(since.value).as_string(connection)
+        is_increment = ordered_by is not None and since is not None and since.value is not None
+        from_value = sql.Literal(since.value).as_string(connection) if since is not None and is_increment else ""
         query = _query(target, request.columns, ordered_by, from_value)
-        request.progress(0, _estimate(connection, name) if since is None else None)
-        return _fetch(connection, query, str(name), since, request.progress, has_offset=ordered_by is not None)
+        request.progress(0, None if is_increment else _estimate(connection, name))
+        rows, found = _fetch(connection, query, str(name), request.progress)
+        return _Loaded(rows, since if since is not None and is_increment and not rows.num_rows else found, is_increment)
 
 
-def _fetch(
-    connection: Connection,
-    query: str,
-    name: str,
-    since: _Since | None,
-    progress: Callable[[int, int | None], None],
-    *,
-    has_offset: bool,
-) -> _Loaded:
+def _fetch(connection: Connection, query: str, name: str, progress: Callable[[int, int | None], None]) -> tuple[pa.Table, _Since]:
     tables: list[pa.Table] = []
-    count, value, at_value = 0, None, hashlib.sha256()
+    count, value, digest = 0, None, hashlib.sha256()
     with connection.cursor("windrow_load") as cursor:
         cursor.itersize = _ROWS_AT_ONCE
         cursor.execute(query)
@@ -108,15 +107,11 @@ def _fetch(
             tables.append(_table([row[0] for row in rows], name, count))
             count += len(rows)
             progress(count, None)
-            for raw, at in rows if has_offset else ():
+            for raw, at in rows:
                 if at != value:
-                    value, at_value = at, hashlib.sha256()
-                at_value.update(raw.encode() + b"\n")
-    table = pa.concat_tables(tables) if tables else _SCHEMA.empty_table()
-    if not has_offset:
-        return _Loaded(table, None, False)
-    found = since if value is None else _Since(value, at_value.hexdigest())
-    return _Loaded(table, None if found is None else found.text(), found == since)
+                    value, digest = at, hashlib.sha256()
+                digest.update(raw.encode() + b"\n")
+    return pa.concat_tables(tables) if tables else _SCHEMA.empty_table(), _Since(value, digest.hexdigest())
 
 
 def _table(raw: list[str], name: str, first: int) -> pa.Table:
