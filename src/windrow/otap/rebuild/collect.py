@@ -96,7 +96,7 @@ class Collector:
                     rows = plain(parquet.read())
                     parts.append(rows.filter(pc.is_in(rows["parent_id"].cast(pa.uint32()), wanted)))
             except (pa.ArrowException, OSError, ValueError) as error:
-                self.seen.faults[file.path] = str(error)
+                self.seen.faults[file.path] = self._base.damage(error)
         rows = pa.concat_tables(parts, promote_options="permissive") if parts else None
         return rows if rows is not None and rows.num_rows else None
 
