@@ -82,6 +82,7 @@ OTHER_CODES: dict[str, str] = {
     "WR884": "no state is kept from before the windows that are to be read again",
     "WR885": "a file has no OTAP source",
     "WR893": "dead letters are to go to a topic, and nothing says of which broker",
+    "WR886": "a condition on telemetry to export cannot be understood",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",
     "WR903": "a case has an unknown or missing key, or a value that is none of the choices",

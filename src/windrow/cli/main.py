@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from windrow.cli import checking, explaining, formatting, jar_files, kafka, letters, otap, receiving, running, shell, states, trying
+from windrow.cli import (
+    checking,
+    explaining,
+    exporting,
+    formatting,
+    jar_files,
+    kafka,
+    letters,
+    otap,
+    receiving,
+    running,
+    shell,
+    states,
+    trying,
+)
 from windrow.cli.app import ListsByDefault, app, guarded
 
 __all__ = ["app", "main"]
@@ -56,6 +70,7 @@ app.command("consume")(guarded(kafka.consume))
 app.command("jars")(guarded(jar_files.fetch_jars))
 otap_app = typer.Typer(help="OpenTelemetry data as the OTAP exporter writes it.", no_args_is_help=True)
 otap_app.command("generate")(guarded(otap.generate_files))
+otap_app.command("export")(guarded(exporting.export_messages))
 app.add_typer(otap_app, name="otap")
 receiver_app = typer.Typer(help="Look at the OTAP sources of a job, and read windows again.", no_args_is_help=True)
 receiver_app.command("status")(guarded(receiving.show_status))

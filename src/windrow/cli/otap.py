@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
+from windrow.cli.times import option_duration, option_time
 
 if TYPE_CHECKING:
     from windrow.otap.generate.writing import MadeFile
@@ -80,12 +80,12 @@ def generate_files(
     made = Telemetry(
         seed=seed,
         signals=wanted,
-        start=_nanos_of_time(start),
-        length=_nanos("--duration", duration),
-        file_length=_nanos("--file-duration", file_duration),
+        start=option_time("--start", start),
+        length=option_duration("--duration", duration),
+        file_length=option_duration("--file-duration", file_duration),
         partitions=partitions,
         rows_per_second=rows_per_second,
-        drift=_nanos("--drift", drift),
+        drift=option_duration("--drift", drift),
         late_files=late_files,
         without_time=without_time,
         ids=ids.value,
@@ -114,25 +114,3 @@ def _summary(files: list[MadeFile]) -> object:
         size = sum(file.path.stat().st_size for file in own)
         made.add_row(name, f"{len(own):,}", f"{sum(file.rows for file in own):,}", f"{size:,}")
     return made
-
-
-def _nanos(option: str, text: str) -> int:
-    from windrow.errors import UsageError
-    from windrow.sql import parse_duration
-
-    micros = parse_duration(text)
-    if micros is None:
-        raise UsageError(codes.BAD_VALUE, f"{option} {text} is not a duration", f"{option} 5m")
-    return micros * 1000
-
-
-def _nanos_of_time(text: str) -> int:
-    from datetime import UTC
-
-    from windrow.errors import UsageError
-
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(codes.BAD_VALUE, f"--start {text} is not a time", "--start 2026-01-01T00:00:00Z") from None
-    return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()) * 1_000_000_000

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windrow.cli import codes
 from windrow.cli.arguments import Form, FormOption, SqlFile, State
 from windrow.cli.files import read_sql, shown_name, stem
+from windrow.cli.times import option_time, show_nanos
 
 if TYPE_CHECKING:
     from windrow.jobs.receivers import JobReceivers, ReceiverStatus
@@ -57,7 +57,7 @@ def list_late(file: SqlFile, state: State = None, form: FormOption = Form.text) 
     console.print(made)
     rows, files = sum(one.rows for _, _, one in found), len({one.file for _, _, one in found})
     first = min(one.window.start for _, _, one in found)
-    say(console, f"{rows:,} rows of {files:,} files; to take them in: windrow receiver reprocess {file} --from {_iso(first)}")
+    say(console, f"{rows:,} rows of {files:,} files; to take them in: windrow receiver reprocess {file} --from {show_nanos(first)}")
 
 
 def reprocess_windows(
@@ -72,7 +72,7 @@ def reprocess_windows(
 
     console = screen()
     for own in _receivers(file, state):
-        planned = own.plan_reprocessing(_nanos("--from", start), None if until is None else _nanos("--to", until))
+        planned = own.plan_reprocessing(option_time("--from", start), None if until is None else option_time("--to", until))
         bounds = f"from {show_micros(planned.start // 1000)} to {show_micros(planned.until // 1000)}"
         say(console, f"job {own.job.name} goes back to batch {planned.back_to}: {planned.batches:,} batches run again, windows {bounds}")
         say(console, f"{sum(one.rows for one in planned.late):,} late rows will be taken in; what was written of these windows is removed")
@@ -112,22 +112,6 @@ def _facts(status: ReceiverStatus) -> Any:
     if status.missing:
         made.add_row("tables that were missing", ", ".join(status.missing))
     return made
-
-
-def _nanos(option: str, text: str) -> int:
-    from windrow.connectors.times import parse_time
-    from windrow.errors import UsageError
-
-    try:
-        return parse_time(text) * 1000
-    except ValueError:
-        raise UsageError(codes.BAD_VALUE, f"{option} {text} is not a time", f"{option} 2026-01-01T00:00:00Z") from None
-
-
-def _iso(nanos: int) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(nanos // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _print_json(records: list[dict[str, Any]]) -> None:

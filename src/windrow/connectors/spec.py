@@ -64,3 +64,5 @@ class ConnectorSpec:
     columns: Callable[[Mapping[str, str]], tuple[ColumnDef, ...]] | None = None
     # The column that is the event time where no option names another; it is there whether it is listed or not.
     event_time: str | None = None
+    # What the watermark is after a batch, where the source states it itself (``watermark_of`` in its runtime).
+    watermark: str | None = None

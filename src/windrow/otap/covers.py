@@ -24,12 +24,12 @@ _ByPart = Mapping[str, list[tuple[Listed, Bounds | None]]]
 class Cover:
     """Rows of one window and partition: files of the table itself, and files of other tables that may belong to its rows.
 
-    Each file of the table comes with its least time: that is where a row without any time is placed.
+    Each file of the table comes with its least and greatest time; a row without any time is placed at the least.
     """
 
     window: Window
     part_id: str
-    files: tuple[tuple[str, int], ...]
+    files: tuple[tuple[str, int, int], ...]
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Cover:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Cover:
-        files = tuple((path, least) for path, least in data["files"])
+        files = tuple((path, least, greatest) for path, least, greatest in data["files"])
         others = {name: tuple(paths) for name, paths in data["others"].items()}
         return Cover(Window(*data["window"]), data["part"], files, others)
 
@@ -98,8 +98,8 @@ class Covering:
                 others[attributes] = self._with_parents(attributes, part, ids)
         for name, origin in (("resource", RESOURCES), ("scope", SCOPES)):
             others[origin] = self._origins(name, origin, part, roots, ids)
-        least = [(file.path, file.times[0]) for file in share if file.times is not None]
-        return Cover(window, part, tuple(least), others)
+        covered = tuple((file.path, *file.times) for file in share if file.times is not None)
+        return Cover(window, part, covered, others)
 
     def _with_parents(self, table: str, part: str, ids: Bounds | None) -> tuple[str, ...]:
         return tuple(file.path for file in with_ids(self._by_parent[table].get(part, []), ids))

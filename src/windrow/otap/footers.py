@@ -57,7 +57,7 @@ def read_footer(base: Base, path: str) -> Footer:
         with base.open(path) as source, pq.ParquetFile(source) as file:
             return _of_file(file)
     except (pa.ArrowException, OSError, ValueError) as error:
-        return Footer(fault=str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__)
+        return Footer(fault=base.damage(error))
 
 
 def _of_file(file: pq.ParquetFile) -> Footer:

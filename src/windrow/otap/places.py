@@ -46,6 +46,18 @@ class Base:
     def open(self, path: str) -> pa.NativeFile:
         return self.files.open_input_file(f"{self.root}/{path}")
 
+    def damage(self, error: Exception) -> str:
+        """Why a file cannot be used. Where it is the storage that failed and not the file, the error is raised again.
+
+        Arrow tells of damaged content without a number of the system; a store far away may fail without one, too, so there only what
+        Arrow itself finds invalid, or a file that is gone, is taken for damage.
+        """
+        is_far = not isinstance(self.files, pafs.LocalFileSystem)
+        is_storage = isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and (is_far or error.errno is not None)
+        if is_storage:
+            raise error
+        return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
     def list_table(self, table: str) -> list[Listed]:
         """The Parquet files of a table, wherever the layout puts them: ``logs/_part_id=X/``, ``logs/`` or ``X/logs/``."""
         return sorted(self._listed(table), key=lambda file: file.path)

@@ -141,7 +141,7 @@ class Receiver:
             with self._base.open(file.path) as source, pq.ParquetFile(source) as parquet:
                 times = row_times(parquet.read(columns=columns), self._wanted.rule)
         except (pa.ArrowException, OSError, ValueError) as error:
-            LOG.warning("%s cannot be read: %s", file.path, error)
+            LOG.warning("%s cannot be read: %s", file.path, self._base.damage(error))
             return []
         placed = pc.fill_null(times, file.times[0])
         counts = Counter(self._wanted.timing.window_at(time) for time in placed.filter(pc.less(placed, done)).to_pylist())

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from windrow.otap import attributes
 from windrow.otap.covers import RESOURCES, SCOPES, Cover, lineage_of
 from windrow.otap.discovery import TimeRule
-from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS
+from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, Bounds
 from windrow.otap.origins import ResourceIds, find_owners
 from windrow.otap.places import Base
 from windrow.otap.tables import TABLES, attributes_of
@@ -77,29 +77,34 @@ class WindowReader:
         A file that cannot be read is noted and left out: the rest goes on.
         """
         parts = []
-        for path, least in cover.files:
+        for path, least, greatest in cover.files:
             try:
-                parts.append(self._own_rows(path, least, cover))
+                parts.append(self._own_rows(path, (least, greatest), cover))
             except (pa.ArrowException, OSError, ValueError) as error:
-                self.seen.faults[path] = _first_line(error)
+                self.seen.faults[path] = self._base.damage(error)
         rows = pa.concat_tables(parts, promote_options="permissive") if parts else None
         if rows is None or not rows.num_rows:
             return None
-        rows = self._with_ancestors(rows, cover)
+        if self._wants_above():
+            rows = self._with_ancestors(rows, cover)
         if AMBIGUOUS in rows.column_names:
             self.seen.ambiguous += pc.sum(rows[AMBIGUOUS]).as_py() or 0
         return self._with_attributes(rows, cover)
 
-    def _own_rows(self, path: str, least: int, cover: Cover) -> pa.Table:
+    def _own_rows(self, path: str, times: Bounds, cover: Cover) -> pa.Table:
         wanted = [name for name in TABLES[self._reading.table].schema.names if self._reading.wants(name)]
-        needed = [*wanted, *_IDS, TIME, TIME_ALIAS, OBSERVED, START, DURATION]
+        needed = [*wanted, *self._own_ids(), TIME, TIME_ALIAS, OBSERVED, START, DURATION]
         with self._base.open(path) as source, pq.ParquetFile(source) as file:
             rows = self._row_groups(file, needed, partial(_may_hold, file.metadata, cover.window))
         rows = rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64()))
         time = row_times(rows, self._reading.rule)
         if len(self._lineage) == 1 and self._wants_origin():
             rows = self._with_owners(rows, cover)
-        placed = pc.fill_null(time, least)
+        placed = pc.fill_null(time, times[0])
+        outside = pc.sum(pc.or_(pc.less(placed, times[0]), pc.greater(placed, times[1]))).as_py()
+        if outside:
+            # Only where the footer says nothing and the name says something else.
+            self.seen.faults[path] = f"{outside} rows lie outside of the times that its name stands for: they are never read"
         inside = pc.and_(pc.greater_equal(placed, cover.window.start), pc.less(placed, cover.window.end))
         rows = rows.append_column(EVENT_TIME, time).append_column(PLACED, placed).filter(inside)
         return rows.append_column(FILE, pa.array([path], pa.string()).take(pa.array([0] * rows.num_rows, pa.int32())))
@@ -117,7 +122,7 @@ class WindowReader:
                 with self._base.open(path) as source, pq.ParquetFile(source) as file:
                     yield self._row_groups(file, columns, partial(_may_have, file.metadata, column, ids))
             except (pa.ArrowException, OSError, ValueError) as error:
-                self.seen.faults[path] = _first_line(error)
+                self.seen.faults[path] = self._base.damage(error)
 
     def _with_ancestors(self, rows: pa.Table, cover: Cover) -> pa.Table:
         """Columns of the tables above, found by id."""
@@ -147,6 +152,17 @@ class WindowReader:
     def _ancestor_rows(self, table: str, ids: pa.ChunkedArray, cover: Cover, columns: Sequence[str]) -> pa.Table | None:
         found = list(self._tables(cover.others.get(table, ()), columns, "id", _range(ids)))
         return pa.concat_tables(found, promote_options="permissive") if found else None
+
+    def _own_ids(self) -> list[str]:
+        """The columns by which other tables belong to a row, where any of them is wanted."""
+        own = ["id"] if self._reading.wants(ATTRIBUTES) else []
+        if len(self._lineage) > 1:
+            return [*own, "parent_id"] if self._wants_above() else own
+        return ["id", "resource", "scope"] if self._wants_origin() else own
+
+    def _wants_above(self) -> bool:
+        inherited = [name for table in self._lineage[1:] for name in INHERITED.get(table, {})]
+        return len(self._lineage) > 1 and (self._wants_origin() or self._reading.wants("resource", "scope", *inherited))
 
     def _wants_origin(self) -> bool:
         return self._reading.wants(RESOURCE_ATTRIBUTES, SCOPE_ATTRIBUTES)
@@ -233,7 +249,3 @@ def _may_have(metadata: pq.FileMetaData, column: str, ids: tuple[int, int] | Non
 def _bytes_of(metadata: pq.FileMetaData, groups: Sequence[int], names: set[str]) -> int:
     chunks = (metadata.row_group(group).column(place) for group in groups for place in range(metadata.num_columns))
     return sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.partition(".")[0] in names)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -187,7 +187,8 @@ def _event_time(stage: Read) -> str:
 
 def _watermark(stage: Read) -> str:
     clock = stage.clock
-    text = f"{show_duration(clock.delay)} behind the greatest event time of each partition, the least of them counts"
+    stated = CONNECTORS[stage.connector].watermark
+    text = stated or f"{show_duration(clock.delay)} behind the greatest event time of each partition, the least of them counts"
     if clock.idle_timeout is not None:
         text += f"; a partition silent for {show_duration(clock.idle_timeout)} does not hold it back"
     if clock.late_rows != "process":
@@ -297,7 +298,8 @@ def _window_watermark(stage: Aggregate, job: Job) -> str:
         return f"{show_duration(stage.delay)} behind the greatest event time, stated by the window"
     origin = _origin(stage, job)
     if isinstance(origin, Read):
-        return f"that of {origin.name}: {show_duration(origin.clock.delay)} behind the greatest event time"
+        stated = CONNECTORS[origin.connector].watermark
+        return f"that of {origin.name}: {stated or f'{show_duration(origin.clock.delay)} behind the greatest event time'}"
     return f"that of {stage.input}"
 
 

@@ -106,6 +106,14 @@ def test_a_list_of_columns_chooses_and_without_one_all_are_there() -> None:
         read_columns("", "SELECT severity FROM logs")
 
 
+def test_explain_says_what_the_watermark_is() -> None:
+    end = "WITH ('connector' = 'otap', 'path' = 'x', 'table' = 'logs')"
+    sql = f"CREATE STREAM logs {end}; SELECT COUNT(*) AS n FROM logs WINDOW TUMBLING(1m)"
+    shown = compile_sql(sql).explain()
+    assert shown.count("the end of the last window that was handed over") == 2
+    assert "greatest event time" not in shown
+
+
 @pytest.mark.parametrize(
     ("query", "columns"),
     [

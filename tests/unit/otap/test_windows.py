@@ -117,6 +117,22 @@ def test_a_file_that_is_torn_after_it_was_found_costs_its_rows_only(tmp_path: Pa
     assert list(reader.seen.faults) == ["logs/_part_id=B/part-x.parquet"]
 
 
+def test_rows_outside_of_what_a_name_stands_for_are_noted(tmp_path: Path) -> None:
+    name = "part-20250918T140000Z-a1b2c3d4.parquet"
+    write(tmp_path, "logs", [log(at("14:00")), log(at("12:00"))], name=name, write_statistics=False)
+    rows, seen = read(tmp_path, minute("14:00"))
+    assert len(rows) == 1
+    assert "1 rows lie outside" in seen.faults[f"logs/_part_id=A/{name}"]
+
+
+def test_a_failing_disk_is_not_taken_for_a_damaged_file(tmp_path: Path) -> None:
+    base = Base(str(tmp_path))
+    with pytest.raises(OSError, match="Input/output error"):
+        base.damage(OSError(5, "Input/output error"))
+    assert base.damage(FileNotFoundError(2, "gone")).endswith("gone")
+    assert base.damage(OSError("Unexpected end of stream")) == "Unexpected end of stream"
+
+
 def test_a_log_without_a_time_is_placed_by_when_it_was_observed(tmp_path: Path) -> None:
     write(tmp_path, "logs", [log(0, observed_time_unix_nano=at("13:40:10")), log(at("14:00")), log(0)])
     assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:40"))[0]] == [at("13:40:10"), None]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from windrow.catalog import Catalog, build_catalog
+from windrow.catalog.known_columns import with_known_columns
 from windrow.catalog.lifetimes import lifetimes
 from windrow.compiling import Compiled, compile_script
 from windrow.describing import Answer
@@ -89,7 +90,7 @@ class ShellSession:
                 return Done(_done(statement))
 
     def catalog(self) -> Catalog:
-        return build_catalog(Script(self.statements, SourceText("")))
+        return build_catalog(with_known_columns(Script(self.statements, SourceText(""))))
 
 
 def _done(statement: Statement) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = reader.read(cover)
         seen = reader.seen
         report = ReadReport(0 if rows is None else rows.num_rows, seen.bytes, seen.ambiguous, tuple(sorted(seen.missing)), seen.faults)
-        # Where the state folder is not shared, what a worker notes stays with it: it is for people to look at, nothing depends on it.
-        Notes(Path(self._notes)).save_report(partition.end, partition.place, report)
+        # It is for people to look at, and nothing depends on it: a worker that cannot write to the state folder goes on.
+        with suppress(OSError):
+            Notes(Path(self._notes)).save_report(partition.end, partition.place, report)
         if rows is not None:
             yield from to_batches(rows, cover, partition.place, self._columns)
 

@@ -36,4 +36,5 @@ OTAP = ConnectorSpec(
     ),
     columns=columns_of,
     event_time=TIME,
+    watermark="the end of the last window that was handed over",
 )  # fmt: skip
