@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import quoted
+from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.runtime import BAD, RAW
 from windrow.errors import UsageError
 from windrow.model.types import STRING, ColumnDef
@@ -58,7 +59,7 @@ def _csv_options(options: Mapping[str, str]) -> dict[str, str]:
     delimiter = options.get("csv.delimiter", ",")
     for key in ("csv.quote", "csv.escape"):
         if len(options.get(key, '"')) != 1:
-            raise UsageError("WR867", f"'{key}' = '{options[key]}' is not one character", f"'{key}' = '\"'")
+            raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}' is not one character", f"'{key}' = '\"'")
     return {
         "sep": "\t" if delimiter == "\\t" else delimiter,
         "quote": options.get("csv.quote", '"'),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
+from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.kafka.formats import VALID_TEXT, csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.source_options import lane_of
@@ -117,7 +118,7 @@ def _starting_offsets(settings: SourceSettings, topics: dict[str, int]) -> str:
     unknown = [f"{topic}/{number}" for topic, each in settings.offsets.items() for number in each if int(number) >= topics.get(topic, 0)]
     if unknown:
         there = ", ".join(f"{topic}/0 to {count - 1}" for topic, count in topics.items())
-        raise UsageError("WR867", f"'starting.offsets' names {unknown[0]}, which is not read: there are {there}", "leave it out")
+        raise UsageError(BAD_OPTION, f"'starting.offsets' names {unknown[0]}, which is not read: there are {there}", "leave it out")
     default = EARLIEST if settings.reset == "earliest" else LATEST
     every = {
         topic: {str(number): settings.offsets.get(topic, {}).get(str(number), default) for number in range(count)}
