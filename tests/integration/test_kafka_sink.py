@@ -121,7 +121,7 @@ def test_a_run_that_was_replaced_stops(broker: Broker) -> None:
     newer = sink_for(request)
     with pytest.raises(JobError) as caught:
         zombie.write(output(1, [{"v": 2}]))
-    assert caught.value.code == "WR563"
+    assert caught.value.code == "WR894"
     newer.write(output(1, [{"v": 2}]))
     newer.close()
     assert values(broker, request.options["topic"]) == [1, 2]
@@ -199,7 +199,7 @@ def test_a_retraction_is_a_tombstone(broker: Broker, spark: SparkSession) -> Non
     assert [(one.key, one.value) for one in read_topic(broker.address, request.options["topic"])] == [("a", {"v": 1}), ("a", None)] * 2
     with pytest.raises(JobError) as caught:
         sink.write(Output(2, ("v",), pa.table({"v": [1], "_key": pa.array([None], pa.string()), "_emission": ["retract"]})))
-    assert caught.value.code == "WR564"
+    assert caught.value.code == "WR895"
     sink.write(output(2, [{"v": 9, "_key": "b"}]))
     sink.close()
 
@@ -234,7 +234,7 @@ def test_a_topic_is_made_when_asked_for(broker: Broker) -> None:
     missing = request_for(broker, "not-there", job="making")
     with pytest.raises(UsageError) as caught:
         sink_for(missing)
-    assert caught.value.code == "WR561"
+    assert caught.value.code == "WR862"
     made = request_for(broker, "made-here", job="making", topic__create="true", topic__partitions="3", topic__replication__factor="1")
     sink_for(made).close()
     sink_for(made).close()
@@ -246,21 +246,21 @@ def test_a_row_that_is_too_large_stops_the_job(broker: Broker) -> None:
     sink = sink_for(request)
     with pytest.raises(JobError) as caught:
         sink.write(output(0, [{"v": "x" * 2_000_000}]))
-    assert caught.value.code == "WR562"
+    assert caught.value.code == "WR893"
     assert "2,000" in caught.value.message
     narrow = request_for(broker, broker.topic(max_message_bytes="1000"), job="narrow", kafka__compression__type="none")
     with pytest.raises(JobError) as caught:
         sink_for(narrow).write(output(0, [{"v": "x" * 5_000}]))
-    assert caught.value.code == "WR562"
+    assert caught.value.code == "WR893"
 
 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"kafka__no__such__setting": "1"}, "WR503"),
-        ({"transaction__timeout": "1ms"}, "WR503"),
-        ({"topic__partitions": "3"}, "WR503"),
-        ({"commits__topic": "a b"}, "WR503"),
+        ({"kafka__no__such__setting": "1"}, "WR867"),
+        ({"transaction__timeout": "1ms"}, "WR867"),
+        ({"topic__partitions": "3"}, "WR867"),
+        ({"commits__topic": "a b"}, "WR867"),
     ],
 )
 def test_wrong_options_are_found_before_any_row(broker: Broker, options: dict[str, str], code: str) -> None:
@@ -330,4 +330,4 @@ def test_a_job_that_starts_without_a_broker_says_so(monkeypatch: pytest.MonkeyPa
     request = SinkRequest("out", {"topic": "t", "bootstrap.servers": "127.0.0.1:1", "request.timeout": "1s"}, "j")
     with pytest.raises(JobError) as caught:
         sink_for(request)
-    assert caught.value.code == "WR560"
+    assert caught.value.code == "WR860"

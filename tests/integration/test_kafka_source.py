@@ -187,7 +187,7 @@ def test_a_missing_topic_is_waited_for(broker: Broker, run: Runner) -> None:
 def test_a_wrong_address_and_wrong_credentials_are_told(broker: Broker, run: Runner) -> None:
     sql = "CREATE STREAM s (v INT) WITH ({}); CREATE STREAM out AS SELECT v FROM s {};"
     topic = broker.topic()
-    with pytest.raises(UsageError, match=r"\[WR860\] could not ask for its topics: the broker 127.0.0.1:1 does not answer"):
+    with pytest.raises(JobError, match=r"\[WR860\] could not ask for its topics: the broker 127.0.0.1:1 does not answer"):
         run.rows(sql.format(options(broker, topic, bootstrap__servers="127.0.0.1:1", topic__wait__timeout="2s"), OUT))
     login = {"kafka__security__protocol": "SASL_PLAINTEXT", "kafka__sasl__mechanism": "PLAIN", "kafka__sasl__username": "me"}
     # The state folder is the same: what never began may be mended.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,20 +13,17 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from windrow.connectors.kafka.client import Complaints, client_settings
+from windrow.connectors.kafka.failures import NO_TOPIC, UNREACHABLE, classify, what_was_said
 from windrow.errors import JobError, UsageError, WindrowError
-from windrow.resilience import FailureClass, Guard, RetryRule
+from windrow.resilience import Guard, RetryRule
 
-NO_ANSWER, NO_TOPIC, NOT_JSON, NOT_TAKEN = "WR860", "WR862", "WR626", "WR627"
+NOT_JSON, NOT_TAKEN = "WR626", "WR627"
 
 Header = tuple[str, str | bytes | None]
 _CALL_SECONDS = 5.0
 _DELIVERY_SECONDS = 30.0
 _ENDURANCE = 15.0
-
-# The client would write every refused connection to the terminal.
-_LOG = logging.getLogger("windrow.local.topics")
-_LOG.addHandler(logging.NullHandler())
-_LOG.propagate = False
 
 
 @dataclass(frozen=True)
@@ -38,10 +34,10 @@ class Cluster:
     settings: Mapping[str, str]
 
     def client(self, **more: Any) -> dict[str, Any]:
-        return {"bootstrap.servers": self.servers, "logger": _LOG, "reconnect.backoff.max.ms": 1000, **self.settings, **more}
+        return {**client_settings(self.servers, self.settings, Complaints()), **more}
 
     def call(self, what: str, action: Callable[[], Any]) -> Any:
-        return Guard(f"kafka {self.servers}", _classify, self._explain, RetryRule(give_up_after=_ENDURANCE)).call(what, action)
+        return Guard(f"kafka {self.servers}", classify, self._explain, RetryRule(give_up_after=_ENDURANCE)).call(what, action)
 
     def partitions(self, topic: str) -> int:
         """How many the topic has; 0 where there is none."""
@@ -74,11 +70,13 @@ class Cluster:
         try:
             return AdminClient(self.client())
         except KafkaException as error:
-            raise UsageError(NOT_TAKEN, f"the Kafka client refuses a setting: {_said(error)}", "-X security.protocol=SASL_SSL") from None
+            raise UsageError(
+                NOT_TAKEN, f"the Kafka client refuses a setting: {what_was_said(error)}", "-X security.protocol=SASL_SSL"
+            ) from None
 
     def _explain(self, error: BaseException, what: str) -> WindrowError:
         hint = "name another with --bootstrap-servers, or start one on this machine: windrow kafka up"
-        return JobError(NO_ANSWER, f"could not {what}: {self.servers} does not answer ({_said(error)})", hint)
+        return JobError(UNREACHABLE, f"could not {what}: {self.servers} does not answer ({what_was_said(error)})", hint)
 
 
 def produce(
@@ -132,7 +130,9 @@ def _give(
             # The broker is slower than we are: wait until it has taken some.
             producer.poll(0.5)
         except KafkaException as error:
-            raise JobError(NOT_TAKEN, f"a record cannot be sent to {topic}: {_said(error)}", "see max.message.bytes of the topic") from None
+            raise JobError(
+                NOT_TAKEN, f"a record cannot be sent to {topic}: {what_was_said(error)}", "see max.message.bytes of the topic"
+            ) from None
         else:
             producer.poll(0)
             return
@@ -173,20 +173,9 @@ def consume(
             error = message.error()
             if error is not None:
                 if error.fatal() or not (error.retriable() or error.code() < 0):
-                    raise JobError(NO_ANSWER, f"reading {topic} stopped: {error.str()}", "check the broker and the topic")
+                    raise JobError(UNREACHABLE, f"reading {topic} stopped: {error.str()}", "check the broker and the topic")
                 continue
             last = time.monotonic()
             yield message
     finally:
         consumer.close()
-
-
-def _classify(error: BaseException) -> FailureClass:
-    known = error.args[0] if isinstance(error, KafkaException) and error.args else None
-    may_pass = isinstance(known, KafkaError) and (known.retriable() or known.code() < 0)
-    return FailureClass.TRANSIENT if may_pass else FailureClass.PERMANENT
-
-
-def _said(error: BaseException) -> str:
-    known = error.args[0] if error.args else error
-    return known.str() if isinstance(known, KafkaError) else str(known)

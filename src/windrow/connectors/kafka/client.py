@@ -9,9 +9,11 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from windrow.connectors.kafka.failures import classify
+from windrow.connectors.kafka.failures import classify, what_was_said
 from windrow.errors import UsageError
 from windrow.resilience import FailureClass
+
+BAD_OPTION = "WR867"
 
 _LOGIN = re.compile(r"\b(username|password)\s*=\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s;]+)")
 # Settings that only the Java client knows and that change nothing here.
@@ -22,6 +24,14 @@ _RENAMED = {
     "ssl.key.password": "ssl.key.password",
     "max.request.size": "message.max.bytes",
 }
+# All that a client needs to be let in, by librdkafka's names.
+_TO_BE_LET_IN = frozenset(
+    (
+        *("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password"),
+        *("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password", "ssl.endpoint.identification.algorithm"),
+    )
+)
+# The client writes every refused connection to the terminal unless it is given somebody else to tell.
 _LOG = logging.getLogger("windrow.kafka")
 _LOG.addHandler(logging.NullHandler())
 _LOG.propagate = False
@@ -47,12 +57,25 @@ def client_settings(servers: str, given: Mapping[str, str], complaints: Complain
     return {
         "bootstrap.servers": servers,
         "client.id": "windrow",
+        "socket.timeout.ms": 10_000,
         "socket.connection.setup.timeout.ms": 10_000,
+        "reconnect.backoff.ms": 200,
         "reconnect.backoff.max.ms": 2_000,
         "error_cb": complaints.note,
         "logger": _LOG,
         **translate(given),
     }
+
+
+def asking_settings(servers: str, given: Mapping[str, str], complaints: Complaints) -> dict[str, Any]:
+    """For questions beside Spark's own client, which all that was given is meant for: how to be let in is enough.
+
+    >>> made = asking_settings("b:1", {"fetch.min.bytes": "1", "sasl.mechanism": "PLAIN"}, Complaints())
+    >>> "fetch.min.bytes" in made, made["sasl.mechanism"]
+    (False, 'PLAIN')
+    """
+    wanted = {key: value for key, value in translate(given).items() if key in _TO_BE_LET_IN}
+    return client_settings(servers, wanted, complaints)
 
 
 def translate(given: Mapping[str, str]) -> dict[str, str]:
@@ -76,6 +99,5 @@ def _unquoted(text: str) -> str:
 
 def refused_setting(error: KafkaException) -> UsageError:
     """A setting that the client does not know or cannot use. Its value may be a secret, so only what the client says is shown."""
-    known = error.args[0]
-    said = known.str() if isinstance(known, KafkaError) else str(known)
-    return UsageError("WR503", f"the Kafka client refuses a 'kafka.*' option: {said}", "see the settings that librdkafka lists")
+    hint = "'kafka.security.protocol' = 'SASL_SSL'; see the settings that librdkafka lists"
+    return UsageError(BAD_OPTION, f"the Kafka client refuses a 'kafka.*' option: {what_was_said(error)}", hint)

@@ -7,13 +7,16 @@ from confluent_kafka import KafkaError, KafkaException
 from windrow.errors import JobError, WindrowError
 from windrow.resilience import FailureClass
 
+UNREACHABLE, REFUSED, NO_TOPIC = "WR860", "WR861", "WR862"
+TOO_LARGE, REPLACED, NO_KEY, LASTING = "WR893", "WR894", "WR895", "WR896"
+
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.PRODUCER_FENCED,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 )
-_NO_TOPIC = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION)
+_UNKNOWN = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION)
 _DENIED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -23,11 +26,11 @@ _DENIED = (
     KafkaError._AUTHENTICATION,
     KafkaError._SSL,
 )
-_TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE)
-_BAD_RECORD = (*_TOO_LARGE, KafkaError.INVALID_RECORD)
+_TOO_BIG = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE)
+_BAD_RECORD = (*_TOO_BIG, KafkaError.INVALID_RECORD)
 _PERMANENT = (
     *_FENCED,
-    *_NO_TOPIC,
+    *_UNKNOWN,
     *_DENIED,
     KafkaError.TOPIC_EXCEPTION,
     KafkaError.INVALID_REPLICATION_FACTOR,
@@ -39,8 +42,13 @@ _PERMANENT = (
     KafkaError._UNSUPPORTED_FEATURE,
     KafkaError._INVALID_ARG,
 )
-# What Spark's own writer fails with on the executors, as text, when the broker is away.
-_AWAY_IN_JAVA = ("common.errors.TimeoutException", "common.errors.NetworkException", "common.errors.DisconnectException")
+# What Spark's own reader and writer fail with on the executors, as text, when the broker is away.
+AWAY_IN_JAVA = (
+    "org.apache.kafka.common.errors.TimeoutException",
+    "org.apache.kafka.common.errors.NetworkException",
+    "org.apache.kafka.common.errors.DisconnectException",
+    "No resolvable bootstrap urls",
+)
 _FULL = (KafkaError.KAFKA_STORAGE_ERROR, KafkaError.THROTTLING_QUOTA_EXCEEDED)
 
 
@@ -57,7 +65,7 @@ def is_fenced(error: BaseException) -> bool:
 def classify(error: BaseException) -> FailureClass:
     known = error_of(error)
     if known is None:
-        is_away = any(name in str(error) for name in _AWAY_IN_JAVA)
+        is_away = any(name in str(error) for name in AWAY_IN_JAVA)
         return FailureClass.TRANSIENT if is_away else FailureClass.PERMANENT
     code = known.code()
     if code in _BAD_RECORD:
@@ -71,47 +79,49 @@ def classify(error: BaseException) -> FailureClass:
     return FailureClass.TRANSIENT if may_pass else FailureClass.PERMANENT
 
 
-def explain(error: BaseException, what: str) -> WindrowError:
+def explain(servers: str, error: BaseException, what: str) -> WindrowError:
     """``what`` completes "could not ..."."""
-    known = error_of(error)
+    known, said = error_of(error), what_was_said(error)
     if known is None:
-        return JobError("WR566", f"could not {what}: {_first_line(str(error))}", "set WINDROW_DEBUG=1 to see the whole trace")
-    code, said = known.code(), _first_line(known.str())
+        return JobError(LASTING, f"could not {what}: {said}", "set WINDROW_DEBUG=1 to see the whole trace")
+    code = known.code()
     if code in _FENCED:
         return JobError(
-            "WR563",
+            REPLACED,
             f"could not {what}: another run of this job has taken over, or the batch took longer than its transaction may",
             "let one run at a time use a state folder; for long batches set 'transaction.timeout' = '15m'",
         )
-    if code in _NO_TOPIC:
-        return JobError("WR561", f"could not {what}: there is no such topic ({said})", "make it, or add 'topic.create' = 'true'")
+    if code in _UNKNOWN:
+        return JobError(NO_TOPIC, f"could not {what}: there is no such topic ({said})", "make it, or add 'topic.create' = 'true'")
     if code in _DENIED:
         return JobError(
-            "WR565",
-            f"could not {what}: the broker refuses it ({said})",
-            "check 'kafka.security.protocol' and the credentials, and that the user may write the topic, the transactional id "
-            "and the commits topic",
+            REFUSED,
+            f"could not {what}: the broker {servers} refuses it ({said})",
+            "check 'kafka.security.protocol', 'kafka.sasl.mechanism' and the credentials, and that the user may read the topic; to write, "
+            "also the topic, the transactional id and the commits topic",
         )
-    if code in _TOO_LARGE:
+    if code in _TOO_BIG:
         return too_large(what, None)
     if not classify(error).is_worth_trying_again:
-        return JobError("WR566", f"could not {what}: {said} ({known.name()})", "mend the cause and start the job again")
+        return JobError(LASTING, f"could not {what}: {said} ({known.name()})", "mend the cause and start the job again")
     return JobError(
-        "WR560",
-        f"could not {what}: the broker does not answer ({said})",
-        "check 'bootstrap.servers' and that the broker runs; start the job again and it goes on with this batch",
+        UNREACHABLE,
+        f"could not {what}: the broker {servers} does not answer ({said})",
+        "check 'bootstrap.servers' and that the broker runs (here: windrow kafka up); started again, the job goes on where it was",
     )
 
 
 def too_large(what: str, size: int | None) -> JobError:
     shown = "" if size is None else f" of {size:,} bytes"
     return JobError(
-        "WR562",
+        TOO_LARGE,
         f"could not {what}: a row{shown} is larger than a record may be",
         "raise 'kafka.message.max.bytes' = '10485760' here, and max.message.bytes of the topic",
     )
 
 
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[0] if lines else "no reason given"
+def what_was_said(error: BaseException) -> str:
+    """The reason in a line."""
+    known = error_of(error)
+    lines = (str(error) if known is None else known.str()).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

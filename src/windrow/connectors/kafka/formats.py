@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import quoted
-from windrow.connectors.runtime import BAD, RAW
+from windrow.connectors.kafka.client import BAD_OPTION
+from windrow.connectors.runtime import BAD, ORIGINAL
 from windrow.errors import UsageError
 from windrow.model.types import STRING, ColumnDef
 
@@ -23,15 +24,11 @@ VALID_TEXT = f"CASE WHEN {_IS_TEXT} THEN CAST({{0}} AS STRING) END"
 """SQL for bytes as text; NULL where they are no UTF-8."""
 
 
-def raw_columns(frame: DataFrame, column: ColumnDef) -> DataFrame:
-    """The whole value in one column. Text that is none is a bad row."""
-    from pyspark.sql import functions as F
-
-    is_text = column.type == STRING
-    value = F.expr(VALID_TEXT.format(RAW)) if is_text else quoted(RAW)
-    bad = F.expr(f"CASE WHEN NOT {_IS_TEXT.format(RAW)} THEN {RAW} END") if is_text else F.lit(None).cast("binary")
-    others = [quoted(name) for name in frame.columns if name != RAW]
-    return frame.select(value.alias(column.name), bad.alias(BAD), *others)
+def raw_columns(column: ColumnDef) -> dict[str, str]:
+    """SQL for the whole value in one column. Text that is none is a bad row."""
+    if column.type != STRING:
+        return {column.name: ORIGINAL, BAD: "CAST(NULL AS BINARY)"}
+    return {column.name: VALID_TEXT.format(ORIGINAL), BAD: f"CASE WHEN NOT {_IS_TEXT.format(ORIGINAL)} THEN {ORIGINAL} END"}
 
 
 def csv_columns(frame: DataFrame, columns: tuple[ColumnDef, ...], options: Mapping[str, str]) -> DataFrame:
@@ -40,7 +37,7 @@ def csv_columns(frame: DataFrame, columns: tuple[ColumnDef, ...], options: Mappi
 
     others = [quoted(name) for name in frame.columns]
     schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in [*(column.name for column in columns), _CORRUPT])
-    text = F.expr(VALID_TEXT.format(RAW))
+    text = F.expr(VALID_TEXT.format(ORIGINAL))
     frame = frame.select(*others, F.from_csv(text, F.lit(schema), _csv_options(options)).alias(_FIELDS))
     fields = [F.col(f"{_FIELDS}.`{column.name.replace('`', '``')}`").alias(column.name) for column in columns]
     frame = frame.select(*others, *fields, F.col(_FIELDS).isNull().alias(_FIELDS), F.col(f"{_FIELDS}.{_CORRUPT}").alias(_CORRUPT))
@@ -49,16 +46,16 @@ def csv_columns(frame: DataFrame, columns: tuple[ColumnDef, ...], options: Mappi
     judged = [(column, value) for column, value in zip(columns, values, strict=True) if strict or not column.nullable]
     wrong: list[Column] = [F.col(_FIELDS), F.col(_CORRUPT).isNotNull(), *(is_wrong(column, value) for column, value in judged)]
     # A record without a value is bad as well, and there are no bytes of it to keep.
-    bad = F.when(any_of(wrong), F.coalesce(quoted(RAW), F.lit(b""))).alias(BAD)
+    bad = F.when(any_of(wrong), F.coalesce(quoted(ORIGINAL), F.lit(b""))).alias(BAD)
     named = [value.alias(column.name) for column, value in zip(columns, values, strict=True)]
-    return frame.select(*named, bad, *(other for name, other in zip(frame.columns, others, strict=False) if name != RAW))
+    return frame.select(*named, bad, *(other for name, other in zip(frame.columns, others, strict=False) if name != ORIGINAL))
 
 
 def _csv_options(options: Mapping[str, str]) -> dict[str, str]:
     delimiter = options.get("csv.delimiter", ",")
     for key in ("csv.quote", "csv.escape"):
         if len(options.get(key, '"')) != 1:
-            raise UsageError("WR867", f"'{key}' = '{options[key]}' is not one character", f"'{key}' = '\"'")
+            raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}' is not one character", f"'{key}' = '\"'")
     return {
         "sep": "\t" if delimiter == "\\t" else delimiter,
         "quote": options.get("csv.quote", '"'),

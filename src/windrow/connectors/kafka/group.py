@@ -13,9 +13,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from windrow.connectors.kafka.brokers import classify, client_settings
+from windrow.connectors.kafka.client import Complaints, asking_settings
+from windrow.connectors.kafka.failures import classify, explain
 from windrow.connectors.kafka.source_options import lane_of
-from windrow.errors import JobError, WindrowError
+from windrow.errors import WindrowError
 from windrow.resilience import Guard, RetryRule
 
 _CLOSE_SECONDS = 5.0
@@ -27,9 +28,11 @@ class GroupMirror:
     def __init__(self, servers: str, client: Mapping[str, str], group: str | None, options: Mapping[str, str]) -> None:
         self._options = options
         self._group = group
-        self._settings = {**client_settings(servers, client), "group.id": group, "enable.auto.commit": False, "log_level": 0}
+        self._settings = {**asking_settings(servers, client, Complaints()), "group.id": group, "enable.auto.commit": False}
         self._stopping = threading.Event()
-        self._guard = Guard(f"kafka group {group}", classify, _failure, RetryRule(longest=10.0, give_up_after=60.0), self._stopping)
+        self._guard = Guard(
+            f"kafka group {group}", classify, partial(explain, servers), RetryRule(longest=10.0, give_up_after=60.0), self._stopping
+        )
         self._changed = threading.Condition()
         self._newest: Mapping[str, Mapping[str, int]] | None = None
         self._thread: threading.Thread | None = None
@@ -78,7 +81,3 @@ def _commit(consumer: Consumer, places: list[TopicPartition]) -> None:
     for place in consumer.commit(offsets=places, asynchronous=False) or ():
         if place.error is not None:
             raise KafkaException(place.error)
-
-
-def _failure(error: BaseException, what: str) -> WindrowError:
-    return JobError("WR860", f"could not {what}: {error}")

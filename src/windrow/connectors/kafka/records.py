@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.connectors.encoding import SPARK_JSON, in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted
+from windrow.connectors.kafka.failures import NO_KEY
 from windrow.connectors.runtime import Output
 from windrow.connectors.streaming import arrow_batches
 from windrow.errors import JobError
@@ -131,7 +132,7 @@ def _checked(records: Records) -> Records:
     """A tombstone is nothing without a key: nobody could tell what is gone."""
     if None in records.values and any(k is None and v is None for k, v in zip(records.keys, records.values, strict=True)):
         raise JobError(
-            "WR564",
+            NO_KEY,
             "a group was retracted (HAVING rejects what it had let out), and its record has no key by which readers could drop it",
             "GROUP BY something that is never NULL, or mark a key: SELECT COALESCE(k, '') AS k PRIMARY KEY, ...",
         )

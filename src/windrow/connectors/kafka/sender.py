@@ -105,7 +105,7 @@ class Sender:
     def _refusal(self, error: KafkaError, value: bytes | None) -> Exception:
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return too_large(f"write to topic {self._topic}", len(value or b""))
-        return KafkaException(error)
+        return self._reason(error)
 
     def _wait_for_room(self, deadline: float) -> None:
         self._served(self._producer.poll, _POLL)
@@ -151,12 +151,17 @@ class Sender:
             raise cause or error from error
 
     def _raise_failure(self) -> None:
-        if self._failure is None:
-            return
-        if self._failure.code() == KafkaError._FATAL:
-            # Only the transaction itself knows why: it raises the reason.
-            self._producer.abort_transaction(self._seconds)
-        raise KafkaException(self._failure)
+        if self._failure is not None:
+            raise self._reason(self._failure)
+
+    def _reason(self, error: KafkaError) -> KafkaException:
+        """Whoever meets a producer that is beyond repair hears only that it is. The transaction knows why, and says so when aborted."""
+        if error.code() == KafkaError._FATAL:
+            try:
+                self._producer.abort_transaction(self._seconds)
+            except KafkaException as reason:
+                return reason
+        return KafkaException(error)
 
     def _timed_out(self) -> KafkaException:
         left = f"{len(self._producer):,} records did not arrive within {self._seconds:g} s"

@@ -13,12 +13,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka import topics
 from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting
 from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
-from windrow.connectors.kafka.failures import classify, explain, is_fenced
+from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, classify, explain, is_fenced
 from windrow.connectors.kafka.records import EMISSION, Records, record_frame, records_of
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
@@ -49,7 +50,7 @@ class _TopicSink:
         self._job = request.job
         self._complaints = Complaints()
         self._client = client_settings(settings.servers, settings.client, self._complaints)
-        self._guard = Guard(f"kafka {settings.servers}", classify, explain, is_stopping=request.stopping)
+        self._guard = Guard(f"kafka {settings.servers}", classify, partial(explain, settings.servers), is_stopping=request.stopping)
         self._opening = replace(self._guard, rule=_OPENING)
         self._sender: Sender | None = None
 
@@ -60,8 +61,8 @@ class _TopicSink:
             return
         if not settings.creates_topic:
             raise UsageError(
-                "WR561",
-                f"there is no topic {settings.topic} on {settings.servers}",
+                NO_TOPIC,
+                f"the topic {settings.topic} cannot be found at {settings.servers}",
                 "make it, or let the job do so: 'topic.create' = 'true', 'topic.partitions' = '6'",
             )
         topics.create(admin, settings.topic, seconds, settings.partitions, settings.replication)
@@ -181,7 +182,7 @@ class ExactSink(_TopicSink):
         """Having made a new producer, this run would fence the one that replaced it, and go on with rows that are old."""
         if self._is_open and found.batch_id > self._last.batch_id and found.writer != self._writer:
             raise JobError(
-                "WR563",
+                REPLACED,
                 f"another run of this job has written batch {found.batch_id} to topic {self._settings.topic} meanwhile",
                 "let one run at a time use a state folder",
             )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
 from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
@@ -35,7 +36,7 @@ class SinkSettings:
         creates = options.get("topic.create", "false").lower() == "true"
         for key in ("topic.partitions", "topic.replication.factor"):
             if key in options and not creates:
-                raise UsageError("WR503", f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
+                raise UsageError(BAD_OPTION, f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
         return cls(
             topic=_topic(options, "topic", None),
             servers=_servers(options),
@@ -54,16 +55,16 @@ class SinkSettings:
 def _topic(options: Mapping[str, str], key: str, default: str | None) -> str:
     name = options.get(key, default)
     if name is None:
-        raise UsageError("WR503", f"a Kafka sink needs '{key}'", f"'{key}' = 'volumes'")
+        raise UsageError(BAD_OPTION, f"a Kafka sink needs '{key}'", f"'{key}' = 'volumes'")
     if _TOPIC.fullmatch(name) is None or name in (".", ".."):
-        raise UsageError("WR503", f"'{key}' = '{name}' is no name of a topic", "use letters, digits, '.', '_' and '-', 249 at most")
+        raise UsageError(BAD_OPTION, f"'{key}' = '{name}' is no name of a topic", "use letters, digits, '.', '_' and '-', 249 at most")
     return name
 
 
 def _servers(options: Mapping[str, str]) -> str:
     servers = options.get("bootstrap.servers", "").strip()
     if not servers:
-        raise UsageError("WR503", "a Kafka sink needs 'bootstrap.servers'", "'bootstrap.servers' = 'localhost:9092'")
+        raise UsageError(BAD_OPTION, "a Kafka sink needs 'bootstrap.servers'", "'bootstrap.servers' = 'localhost:9092'")
     return servers
 
 
@@ -72,7 +73,7 @@ def _positive(options: Mapping[str, str], key: str) -> int | None:
     if text is None:
         return None
     if not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError("WR503", f"'{key}' = '{text}' is not a whole number above 0", f"'{key}' = '1'")
+        raise UsageError(BAD_OPTION, f"'{key}' = '{text}' is not a whole number above 0", f"'{key}' = '1'")
     return int(text)
 
 
@@ -81,7 +82,7 @@ def _seconds(options: Mapping[str, str], key: str, default: str) -> float:
     try:
         seconds = parse_duration(text) / 1_000_000
     except ValueError as error:
-        raise UsageError("WR503", f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None
+        raise UsageError(BAD_OPTION, f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None
     if seconds < 1:
-        raise UsageError("WR503", f"'{key}' = '{text}' is less than a second", f"'{key}' = '{default}'")
+        raise UsageError(BAD_OPTION, f"'{key}' = '{text}' is less than a second", f"'{key}' = '{default}'")
     return seconds

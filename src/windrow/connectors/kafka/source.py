@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
+from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.kafka.formats import VALID_TEXT, csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.source_options import lane_of
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 NO_CONNECTOR = "WR868"
+_SPELLED_AS_JSON = ("json", "avro")
+# Of a record as it was written: what is made of these is made when it is needed.
+_KEY_BYTES, _HEADER_LIST = "_key_bytes", "_header_list"
+_KEYS = {"text": f"make_valid_utf8(CAST({_KEY_BYTES} AS STRING))", "base64": f"base64({_KEY_BYTES})"}
 # The input order as one whole number: rows of a partition by offset, and those of different partitions in turn.
-_PLACE = "shiftleft(offset, 20) + pmod(crc32(CAST(topic AS BINARY)) * 1024 + partition, 1048576)"
+_PLACE = "shiftleft(_offset, 20) + pmod(crc32(CAST(_topic AS BINARY)) * 1024 + _partition, 1048576)"
 # Spark refuses a map with the same key twice; of headers with one name, the last counts.
-_NAMES = "array_distinct(headers.key)"
-_LAST = "make_valid_utf8(CAST(element_at(filter(headers, h -> h.key = name), -1).value AS STRING))"
-_HEADERS = f"CASE WHEN size(headers) > 0 THEN map_from_arrays({_NAMES}, transform({_NAMES}, name -> {_LAST})) END"
+_NAMES = f"array_distinct({_HEADER_LIST}.key)"
+_LAST = f"make_valid_utf8(CAST(element_at(filter({_HEADER_LIST}, h -> h.key = name), -1).value AS STRING))"
+_HEADERS = f"CASE WHEN size({_HEADER_LIST}) > 0 THEN map_from_arrays({_NAMES}, transform({_NAMES}, name -> {_LAST})) END"
 _NO_HEADERS = "CAST(NULL AS MAP<STRING, STRING>)"
 # A record without a value takes back those before it with the same key.
 _TAKEN_BACK = "max(offset) FILTER (WHERE value IS NULL) OVER (PARTITION BY topic, partition, key)"
@@ -41,10 +46,11 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     if request.is_table:
         records = records.selectExpr("*", f"{_TAKEN_BACK} AS taken_back")
         records = records.where("value IS NOT NULL AND (key IS NULL OR offset > coalesce(taken_back, -1))")
-    frame, format_ = _decoded(request, settings, records.select(*_columns(settings)))
+    frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
     lanes = tuple(lane_of(request.options, topic, partition) for topic, count in topics.items() for partition in range(count))
     mirror = GroupMirror(settings.servers, settings.client, settings.group, request.options)
-    return SourceStream(frame, lanes, format_, reading=None if request.is_table else mirror)
+    later = {**_provenance(settings), **decoding}
+    return SourceStream(frame, lanes, "json" if settings.format in _SPELLED_AS_JSON else None, later, None if request.is_table else mirror)
 
 
 def _load(spark: SparkSession, request: SourceRequest, options: dict[str, str]) -> DataFrame:
@@ -117,7 +123,7 @@ def _starting_offsets(settings: SourceSettings, topics: dict[str, int]) -> str:
     unknown = [f"{topic}/{number}" for topic, each in settings.offsets.items() for number in each if int(number) >= topics.get(topic, 0)]
     if unknown:
         there = ", ".join(f"{topic}/0 to {count - 1}" for topic, count in topics.items())
-        raise UsageError("WR867", f"'starting.offsets' names {unknown[0]}, which is not read: there are {there}", "leave it out")
+        raise UsageError(BAD_OPTION, f"'starting.offsets' names {unknown[0]}, which is not read: there are {there}", "leave it out")
     default = EARLIEST if settings.reset == "earliest" else LATEST
     every = {
         topic: {str(number): settings.offsets.get(topic, {}).get(str(number), default) for number in range(count)}
@@ -138,37 +144,51 @@ def _java_login(settings: SourceSettings) -> dict[str, str]:
 
 
 def _columns(settings: SourceSettings) -> list[Column]:
+    """What a record has, each once: whatever is handed over is copied for every row."""
     from pyspark.sql import functions as F
 
-    keys = {"text": "make_valid_utf8(CAST(key AS STRING))", "base64": "base64(key)"}
-    key = F.expr(keys[settings.key_format]) if settings.key_format in keys else avro_as_json(F.col("key"), _avro(settings))
-    return [
-        F.col("value").alias(RAW),
+    columns = [
+        F.col("value").alias(ORIGINAL),
         F.col("timestamp").alias("_timestamp"),
         F.col("partition").alias("_partition"),
         F.col("offset").alias("_offset"),
-        F.col("topic").alias("_topic"),
-        key.alias("_key"),
-        F.expr(_HEADERS if settings.has_headers else _NO_HEADERS).alias("_headers"),
-        F.expr(_PLACE).alias(SEQ),
     ]
+    if _only_topic(settings) is None:
+        columns.append(F.col("topic").alias("_topic"))
+    is_avro = settings.key_format == "avro"
+    columns.append(avro_as_json(F.col("key"), _avro(settings)).alias("_key") if is_avro else F.col("key").alias(_KEY_BYTES))
+    return [*columns, *([F.col("headers").alias(_HEADER_LIST)] if settings.has_headers else ())]
 
 
-def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame) -> tuple[DataFrame, str | None]:
-    """The declared columns, or the text that is still to be decoded with the name of its format."""
+def _provenance(settings: SourceSettings) -> dict[str, str]:
+    """SQL for where a record came from, as far as ``_columns`` does not say it."""
+    topic = _only_topic(settings)
+    return {
+        **({} if topic is None else {"_topic": f"'{topic}'"}),
+        **({"_key": _KEYS[settings.key_format]} if settings.key_format in _KEYS else {}),
+        "_headers": _HEADERS if settings.has_headers else _NO_HEADERS,
+        SEQ: _PLACE,
+    }
+
+
+def _only_topic(settings: SourceSettings) -> str | None:
+    names = settings.topics.names
+    return names[0] if len(names) == 1 else None
+
+
+def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame) -> tuple[DataFrame, dict[str, str]]:
+    """The declared columns, or the text that is still to be decoded: in the frame, or as SQL for later."""
     from pyspark.sql import functions as F
 
     match settings.format:
         case "raw":
-            return raw_columns(frame, request.columns[0]), None
+            return frame, raw_columns(request.columns[0])
         case "csv":
-            return csv_columns(frame, request.columns, request.options), None
+            return csv_columns(frame, request.columns, request.options), {}
         case "avro":
-            text = avro_as_json(F.col(RAW), _avro(settings))
+            return frame.select("*", avro_as_json(F.col(ORIGINAL), _avro(settings)).alias(RAW)), {}
         case _:
-            text = F.expr(VALID_TEXT.format(RAW))
-    others = [name for name in frame.columns if name != RAW]
-    return frame.select(*others, F.col(RAW).alias(ORIGINAL), text.alias(RAW)), "json"
+            return frame, {RAW: VALID_TEXT.format(ORIGINAL)}
 
 
 def _avro(settings: SourceSettings) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from windrow.connectors.kafka.failures import AWAY_IN_JAVA, REFUSED, UNREACHABLE
 from windrow.errors import JobError, OutageError, WindrowError
 
-LOST, REFUSED, UNREACHABLE, NO_SCHEMA = "WR863", "WR861", "WR860", "WR869"
+LOST, NO_SCHEMA = "WR863", "WR869"
 
 # An error of ours that was raised in a Python worker comes back as text.
 _FROM_WORKER = re.compile(rf"\[({NO_SCHEMA})\] (.*)\n\s*hint: (.*)")
@@ -18,11 +19,6 @@ _GONE = (
     "some data may have been",
 )
 _DENIED = ("SaslAuthenticationException", "SslAuthenticationException", "AuthorizationException", "SSLHandshakeException", "LoginException")
-_AWAY = (
-    "org.apache.kafka.common.errors.TimeoutException",
-    "No resolvable bootstrap urls",
-    "org.apache.kafka.common.errors.DisconnectException",
-)
 
 
 def explain_failure(error: BaseException) -> WindrowError | None:
@@ -48,10 +44,10 @@ def explain_failure(error: BaseException) -> WindrowError | None:
             f"the broker refuses the job: {_line_with(_DENIED, messages)}",
             "check 'kafka.security.protocol', 'kafka.sasl.mechanism', the credentials and that the user may read the topic",
         )
-    if any(sign in text for sign in _AWAY):
+    if any(sign in text for sign in AWAY_IN_JAVA):
         return OutageError(
             UNREACHABLE,
-            f"the broker does not answer: {_line_with(_AWAY, messages)}",
+            f"the broker does not answer: {_line_with(AWAY_IN_JAVA, messages)}",
             "check that the broker runs and start the job again: it goes on where it was",
         )
     return None

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.runtime import SourceRequest
 from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
 from windrow.model.types import BINARY, STRING
 
-CODE = "WR867"
 EARLIEST, LATEST = -2, -1
 _PREFIX = "kafka."
 # What Spark's connector sets itself, and what to say instead.
@@ -110,15 +110,17 @@ def _topics(options: Mapping[str, str]) -> Topics:
     pattern = options.get("topic.pattern")
     if bool(names) == (pattern is not None):
         both = "both are given" if names else "neither is"
-        raise UsageError(CODE, f"a Kafka source reads a 'topic' or a 'topic.pattern', and {both}", "'topic' = 'trades'")
+        raise UsageError(BAD_OPTION, f"a Kafka source reads a 'topic' or a 'topic.pattern', and {both}", "'topic' = 'trades'")
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name) or name in (".", ".."):
-            raise UsageError(CODE, f"'{name}' cannot be the name of a topic", "names have letters, digits, dots, _ and -")
+            raise UsageError(BAD_OPTION, f"'{name}' cannot be the name of a topic", "names have letters, digits, dots, _ and -")
     if pattern is not None:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise UsageError(CODE, f"'topic.pattern' = '{pattern}' is not a pattern: {error}", "'topic.pattern' = 'trades-.*'") from None
+            raise UsageError(
+                BAD_OPTION, f"'topic.pattern' = '{pattern}' is not a pattern: {error}", "'topic.pattern' = 'trades-.*'"
+            ) from None
     return Topics(names, pattern)
 
 
@@ -126,7 +128,7 @@ def _servers(options: Mapping[str, str]) -> str:
     servers = options.get("bootstrap.servers", "").strip()
     for server in servers.split(","):
         if not re.fullmatch(r"(?:\w+://)?(?:\[[0-9a-fA-F:.%]+\]|[^\s:/]+):\d{1,5}", server.strip()):
-            raise UsageError(CODE, f"'bootstrap.servers' = '{servers}' is not host:port", "'bootstrap.servers' = 'localhost:9092'")
+            raise UsageError(BAD_OPTION, f"'bootstrap.servers' = '{servers}' is not host:port", "'bootstrap.servers' = 'localhost:9092'")
     return servers
 
 
@@ -135,13 +137,13 @@ def _offsets(options: Mapping[str, str]) -> dict[str, dict[str, int]] | None:
     if text is None:
         return None
     if "starting.timestamp" in options:
-        raise UsageError(CODE, "'starting.offsets' and 'starting.timestamp' exclude each other", "leave one of them out")
+        raise UsageError(BAD_OPTION, "'starting.offsets' and 'starting.timestamp' exclude each other", "leave one of them out")
     try:
         given = json.loads(text)
         return {str(topic): {str(int(partition)): _offset(offset) for partition, offset in each.items()} for topic, each in given.items()}
     except (ValueError, AttributeError, TypeError) as error:
         hint = """'starting.offsets' = '{"trades": {"0": 23, "1": -2}}'"""
-        raise UsageError(CODE, f"'starting.offsets' does not name an offset for each partition of a topic: {error}", hint) from None
+        raise UsageError(BAD_OPTION, f"'starting.offsets' does not name an offset for each partition of a topic: {error}", hint) from None
 
 
 def _offset(value: object) -> int:
@@ -157,14 +159,16 @@ def _start(options: Mapping[str, str]) -> int | None:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UsageError(CODE, f"'starting.timestamp' = '{text}' is not a time", "'starting.timestamp' = '2026-01-01T00:00:00Z'") from None
+        raise UsageError(
+            BAD_OPTION, f"'starting.timestamp' = '{text}' is not a time", "'starting.timestamp' = '2026-01-01T00:00:00Z'"
+        ) from None
     return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _check_columns(request: SourceRequest, format_: str) -> None:
     if format_ == "raw" and (len(request.columns) != 1 or request.columns[0].type not in (STRING, BINARY)):
         raise UsageError(
-            CODE,
+            BAD_OPTION,
             f"with 'format' = 'raw' {request.name} has one column, of type STRING or BINARY",
             f"CREATE STREAM {request.name} (value STRING)",
         )
@@ -174,7 +178,7 @@ def _avro(options: Mapping[str, str]) -> AvroSettings:
     file, registry = options.get("avro.schema.file"), options.get("schema.registry.url")
     if (file is None) == (registry is None):
         raise UsageError(
-            CODE,
+            BAD_OPTION,
             "Avro needs a schema: 'avro.schema.file' or 'schema.registry.url', one of both",
             "'schema.registry.url' = 'http://localhost:8081'",
         )
@@ -194,7 +198,7 @@ def _client(options: Mapping[str, str]) -> dict[str, str]:
     given = {key[len(_PREFIX) :]: value for key, value in options.items() if key.lower().startswith(_PREFIX)}
     for key in given:
         if key.lower() in _NOT_OURS_TO_GIVE:
-            raise UsageError(CODE, f"'kafka.{key}' cannot be given", _NOT_OURS_TO_GIVE[key.lower()])
+            raise UsageError(BAD_OPTION, f"'kafka.{key}' cannot be given", _NOT_OURS_TO_GIVE[key.lower()])
     return {"isolation.level": "read_committed", **given}
 
 
@@ -205,7 +209,7 @@ def _flag(options: Mapping[str, str], key: str, *, default: bool) -> bool:
 def _count(options: Mapping[str, str], key: str, default: int) -> int:
     text = options.get(key, str(default))
     if not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError(CODE, f"'{key}' = '{text}' is not a number of records", f"'{key}' = '{default}'")
+        raise UsageError(BAD_OPTION, f"'{key}' = '{text}' is not a number of records", f"'{key}' = '{default}'")
     return int(text)
 
 
@@ -213,4 +217,4 @@ def _seconds(options: Mapping[str, str], key: str, default: int) -> float:
     try:
         return parse_duration(options.get(key, f"{default}s")) / 1_000_000
     except ValueError as error:
-        raise UsageError(CODE, f"'{key}' = '{options[key]}': {error}", f"'{key}' = '{default}s'") from None
+        raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}': {error}", f"'{key}' = '{default}s'") from None
