@@ -15,10 +15,10 @@ import pytest
 from tests.integration.conftest import Broker
 from tests.integration.written import read_topic
 
-ROWS = 6_000
+ROWS = 2_000
 SQL = """
 CREATE STREAM made (n BIGINT, k STRING, ts BIGINT) WITH (
-  'connector' = 'generator', 'rows' = '{rows}', 'rows.per.second' = 'max', 'rows.per.batch' = '200', 'event.interval' = '10ms',
+  'connector' = 'generator', 'rows' = '{rows}', 'rows.per.second' = 'max', 'rows.per.batch' = '100', 'event.interval' = '10ms',
   'event.time.field' = 'ts', 'fields.n' = 'sequence(0, 1)', 'fields.k' = 'pattern(''k#'')', 'fields.ts' = 'event_time(millis)'
 );
 CREATE STREAM copied AS SELECT n, k PRIMARY KEY FROM made WITH ('connector' = 'kafka', 'topic' = '{copied}', 'bootstrap.servers' = '{at}');
@@ -52,7 +52,7 @@ def test_a_job_that_is_killed_at_random_moments(broker: Broker, tmp_path: Path) 
     rng = random.Random(seed)
     copied, counted = broker.topic(), broker.topic(partitions=1)
     (tmp_path / "q.sql").write_text(SQL.format(rows=ROWS, copied=copied, counted=counted, at=broker.address))
-    for _ in range(3):
+    for _ in range(2):
         process = start(tmp_path)
         kill_at(process, tmp_path, last_commit(tmp_path) + rng.randrange(1, 6), rng.random() * 0.3)
     process = start(tmp_path)
