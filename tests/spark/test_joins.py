@@ -26,7 +26,7 @@ CREATE STREAM trades (id BIGINT, k BIGINT, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis'
 );
 CREATE TABLE names (k BIGINT NOT NULL, name STRING, PRIMARY KEY (k)) WITH (
-  'connector' = 'files', 'path' = '{folder}/names', 'format' = '{format}'
+  'connector' = 'files', 'path' = '{folder}/names', 'format' = '{format}'{table}
 );
 CREATE STREAM named AS SELECT t.id, n.name FROM trades t LEFT JOIN names n ON t.k = n.k
   WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json'{extra});
@@ -46,8 +46,8 @@ def _parquet(folder: Path) -> None:
     pq.write_table(pa.Table.from_pylist(NAMES), folder / "names.parquet")
 
 
-def _run(spark: SparkSession, folder: Path, format_: str = "json", extra: str = "", mode: Any = "until_end") -> JobStatus:
-    sql = SQL.format(folder=folder, format=format_, extra=extra)
+def _run(spark: SparkSession, folder: Path, format_: str = "json", extra: str = "", mode: Any = "until_end", table: str = "") -> JobStatus:
+    sql = SQL.format(folder=folder, format=format_, extra=extra, table=table)
     jobs = windrow.run(sql, spark=spark, mode=mode, state=folder / "state")
     assert jobs.await_end(120)
     return jobs.status()[0]
@@ -86,6 +86,23 @@ def test_a_job_that_comes_back_loads_its_tables_anew(spark: SparkSession, tmp_pa
     status = _run(spark, tmp_path, mode="once")
     assert _out(tmp_path) == [(10, "one"), (30, "three")]
     assert status.ledger.sources["names"].rows_in == 4, "what was read before is counted once"
+
+
+def test_files_that_have_changed_are_loaded_by_a_refresh(spark: SparkSession, tmp_path: Path) -> None:
+    fresh = ", 'refresh.interval' = '1ms'"
+    (tmp_path / "names").mkdir()
+    _json(tmp_path / "names")
+    _feed(tmp_path, "1.json", [1])
+    _run(spark, tmp_path, mode="once", table=fresh)
+    _feed(tmp_path, "2.json", [2])
+    status = _run(spark, tmp_path, mode="once", table=fresh)
+    assert status.ledger.sources["names"].rows_in == 4, "nothing had changed, nothing was read"
+    (tmp_path / "names" / "names.json").unlink()
+    (tmp_path / "names" / "more.json").write_text('{"k": 3, "name": "three"}\n')
+    _feed(tmp_path, "3.json", [2, 3])
+    status = _run(spark, tmp_path, mode="once", table=fresh)
+    assert _out(tmp_path) == [(10, "one"), (20, "two"), (20, None), (30, "three")]
+    assert (status.ledger.sources["names"].rows_in, status.ledger.is_balanced) == (5, True)
 
 
 def test_a_table_that_does_not_come_stops_the_job(spark: SparkSession, tmp_path: Path) -> None:

@@ -64,6 +64,10 @@ QUERY_OPTIONS: tuple[OptionSpec, ...] = (
         "join.on_missing", _CHOICE, "what happens to a row that finds nothing in a table",
         default="null", choices=("null", "skip", "default", "wait", "fail"), example="skip",
     ),
+    OptionSpec(
+        "join.wait.timeout", _DURATION, "with 'join.on_missing' = 'wait': how long a row waits for a row of the table (arrival clock)",
+        default="5m", example="30s",
+    ),
     OptionSpec("table.wait.timeout", _DURATION, "how long a stream waits for its tables to be loaded", default="60s", example="5m"),
     GRANULARITY,
 )  # fmt: skip

@@ -47,6 +47,8 @@ def enrich_facts(stage: Enrich) -> Iterator[tuple[str, str]]:
         condition = "always" if lookup.on is None else as_written(lookup.on)
         version = "" if lookup.as_of is None else f" as of {as_written(lookup.as_of)}"
         yield "looks up", f"{lookup.table.input}{version} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
+    if stage.patience is not None:
+        yield "patience", f"a row that finds nothing is kept for {show_duration(stage.patience)}, and looks again with every batch"
     yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"
     yield "why", stage.reason
 

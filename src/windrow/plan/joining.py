@@ -18,7 +18,7 @@ from windrow.model.query import Join, JoinKind, NamedSource, Select, Source
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
-from windrow.plan.sources import is_strict, table_wait
+from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
 
@@ -85,8 +85,11 @@ class _Chain:
         return f"{self.name}/join" if self.made == 1 else f"{self.name}/join{self.made}"
 
     def _lookup(self, given: JoinInput, join: Join, condition: Expr | None) -> Lookup:
-        """A stated ``join.on_missing`` wins over the kind of join; without one, INNER skips and LEFT gives NULLs."""
-        stated = self.options.get("join.on_missing")
+        """A stated ``join.on_missing`` wins over the kind of join; without one, INNER skips and LEFT gives NULLs.
+
+        So it is for a row that has waited in vain.
+        """
+        stated = None if self._patience is not None else self.options.get("join.on_missing")
         usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
         as_of = next((s.as_of for s in self._sources if isinstance(s, NamedSource) and (s.alias or s.name).lower() == given.alias), None)
         own = {column.name for column in given.physical}
@@ -102,7 +105,14 @@ class _Chain:
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
         tables = ", ".join(lookup.table.input for lookup in lookups)
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason)
+        return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._patience)
+
+    @property
+    def _patience(self) -> int | None:
+        """How long a row that finds nothing waits for it to be there; None where it does not wait at all."""
+        if (self.options.get("join.on_missing") or "").lower() != "wait":
+            return None
+        return duration_option(self.options, "join.wait.timeout", DEFAULT_PATIENCE)
 
     @property
     def _is_strict(self) -> bool:

@@ -44,6 +44,7 @@ from windrow.plan.stages import (
     Aggregate,
     Collect,
     Derive,
+    Enrich,
     Explode,
     Inlet,
     Job,
@@ -412,6 +413,8 @@ def _needs_ticks(stage: Stage) -> bool:
             return clock.idle_timeout is not None
         case Aggregate(on_arrival=on_arrival, speech=speech):
             return on_arrival or speech.interval is not None
+        case Enrich(patience=patience):
+            return patience is not None
         case _:
             return False
 

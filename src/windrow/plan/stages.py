@@ -284,7 +284,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Enrich:
-    """Each row with the rows of tables that belong to it; nothing is remembered."""
+    """Each row with the rows of tables that belong to it. ``patience``: a row that finds nothing is kept for so long, to look again."""
 
     name: str
     stream: Side
@@ -292,6 +292,7 @@ class Enrich:
     wait: int
     is_strict: bool = False
     reason: str = ""
+    patience: int | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:

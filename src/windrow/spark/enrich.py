@@ -59,6 +59,14 @@ def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[st
     return Enriched(Flow(tuple(c for c in frame.columns if c.lower() not in travelling), frame), total, skipped)
 
 
+def misses(frame: DataFrame, stage: Enrich, table: Callable[[str], DataFrame], tables: ReferenceTables) -> DataFrame:
+    """The rows, under their physical names, that find nothing in some table."""
+    with strictness(frame.sparkSession, stage.is_strict):
+        for index, lookup in enumerate(stage.lookups):
+            frame = _look_up(frame, index, lookup, table, tables)
+        return frame.where(" OR ".join(f"NOT {_FOUND}{index}" for index in range(len(stage.lookups))))
+
+
 def qualified(frame: DataFrame, side: Side, *, is_stream: bool = True) -> DataFrame:
     """A side's rows under their physical names; a stream's rows keep their own system columns beside them."""
     there = {name.lower(): name for name in frame.columns}

@@ -29,10 +29,10 @@ def table_frame(spark: SparkSession, stage: KeepLatest, held: Tables, schema: pa
     rows = held.get(LATEST)
     if rows is None or schema is None:
         return empty_table(spark, stage.columns)
-    return spark.createDataFrame(_typed(rows, schema)).coalesce(1)
+    return spark.createDataFrame(typed(rows, schema)).coalesce(1)
 
 
-def _typed(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+def typed(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     """With the types that Spark gave the columns: Polars has fewer."""
     table = rows.select([name for name in rows.columns if name in schema.names]).to_arrow()
     return table.cast(pa.schema([schema.field(name) for name in table.column_names]))

@@ -44,10 +44,12 @@ from windrow.spark.python_functions import register_functions
 from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
+from windrow.spark.waiting import WaitingRoom
 from windrow.spark.watermarks import Watermarks
 from windrow.windowing.columns import FOREVER
 from windrow.windowing.kept import KEPT
 from windrow.windowing.step import Tick
+from windrow.windowing.waiting import WAITING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -209,12 +211,32 @@ class BatchProgram:
 
     def _enrich(self, stage: Enrich, run: Run) -> None:
         source = run.flows.get(stage.stream.input)
+        if stage.patience is not None:
+            self._wait(stage, source, run)
+            return
         if source is None:
             return
         found = enrich(self._spark, stage, source, lambda name: self._table(name, run), self.tables)
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
+
+    def _wait(self, stage: Enrich, source: Flow | None, run: Run) -> None:
+        first = run.counters.get(stage.name, 0)
+        room = WaitingRoom(self._spark, stage, self.state.tables.get(stage.name, {}).get(WAITING), self.state.schemas.get(stage.name))
+        waited = room.run(source, first, run.batch.now, lambda name: self._table(name, run), self.tables, is_end=run.batch.is_end)
+        run.counters[stage.name] = first + waited.taken
+        if waited.found is not None:
+            run.flows[stage.name] = waited.found.flow
+            if waited.found.total is not None:
+                book_filter(run.result.ledger, stage.name, waited.found.total, waited.found.total - waited.found.skipped)
+        if waited.change is not None:
+            tick = Tick(None, None, run.batch.now)
+            outcome = self.steps[stage.name].step(
+                self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, waited.change), tick
+            )
+            run.tables[stage.name] = outcome.state
+            run.steps[stage.name] = StepInput(tick, waited.change)
 
     def _table(self, name: str, run: Run) -> DataFrame:
         stage = self.job.stage(name)

@@ -7,7 +7,7 @@ from typing import assert_never
 import polars as pl
 
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Feed, IntervalJoin, Job, KeepLatest, LookBack
+from windrow.plan.stages import Aggregate, Enrich, Feed, IntervalJoin, Job, KeepLatest, LookBack
 from windrow.spark.feeds import fixed_of, form_of, part_names
 from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
@@ -20,6 +20,7 @@ from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import SessionStep
 from windrow.windowing.slices import SliceStep
 from windrow.windowing.step import WindowStep
+from windrow.windowing.waiting import WaitStep
 
 
 def layout_of(stage: Aggregate) -> Layout:
@@ -40,6 +41,8 @@ def steps_of(job: Job) -> dict[str, WindowStep]:
             steps[stage.name] = build_step(stage)
         elif isinstance(stage, IntervalJoin):
             steps.update(side_steps(stage))
+        elif isinstance(stage, Enrich) and stage.patience is not None:
+            steps[stage.name] = WaitStep()
     return steps
 
 

@@ -38,10 +38,6 @@ def _is(*kinds: type[Node]) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, kinds)
 
 
-def _option(key: str, value: str | None = None) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, Option) and node.key.lower() == key and value in (None, node.value.lower())
-
-
 def _is_missing_aggregate(node: Node) -> bool:
     """Spark has it, but it has no partial, merge and finish here yet. Inside OVER, Spark's own is used."""
     if not isinstance(node, Call):
@@ -93,7 +89,6 @@ GAPS: tuple[Gap, ...] = (
     ),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
-    Gap("'join.on_missing' = 'wait' is", _option("join.on_missing", "wait"), "write 'null', 'skip', 'default' or 'fail'"),
 )
 
 
