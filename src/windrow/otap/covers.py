@@ -68,8 +68,8 @@ class Covering:
             attributes = attributes_of(own)
             if attributes is not None:
                 self._by_parent[attributes] = discovery.files_by_id(attributes, "parent_id")
-        root = self._lineage[-1]
-        self._nested = {name: discovery.files_by_id(root, f"{name}.id") for name in ("resource", "scope")}
+        nested = ("resource", "scope") if ids == "partition_unique" else ()
+        self._nested = {name: discovery.files_by_id(self._lineage[-1], f"{name}.id") for name in nested}
         for origin in (RESOURCES, SCOPES):
             self._by_parent[origin] = discovery.files_by_id(origin, "parent_id")
 
