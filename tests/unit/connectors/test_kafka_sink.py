@@ -31,7 +31,7 @@ NEEDED = {"topic": "t", "bootstrap.servers": "b:9092"}
 def test_wrong_options(options: dict[str, str]) -> None:
     with pytest.raises(UsageError) as caught:
         SinkSettings.of(options)
-    assert caught.value.code == "WR503"
+    assert caught.value.code == "WR867"
 
 
 def test_settings_of_the_client_are_passed_on_and_never_printed() -> None:
@@ -60,26 +60,26 @@ def test_a_retraction_has_no_value_and_needs_a_key() -> None:
     assert records(pa.table({"v": [1], "_key": ["a"], "_emission": ["retract"]})) == [Records([b"a"], [None])]
     with pytest.raises(JobError) as caught:
         records(pa.table({"v": [1], "_emission": ["retract"]}))
-    assert caught.value.code == "WR564"
+    assert caught.value.code == "WR895"
 
 
 @pytest.mark.parametrize(
     ("number", "kind", "code"),
     [
-        (KafkaError._TIMED_OUT, FailureClass.TRANSIENT, "WR560"),
-        (KafkaError._TRANSPORT, FailureClass.TRANSIENT, "WR560"),
-        (KafkaError.UNKNOWN_TOPIC_OR_PART, FailureClass.PERMANENT, "WR561"),
-        (KafkaError.MSG_SIZE_TOO_LARGE, FailureClass.DATA, "WR562"),
-        (KafkaError._FENCED, FailureClass.PERMANENT, "WR563"),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, FailureClass.PERMANENT, "WR565"),
-        (KafkaError.POLICY_VIOLATION, FailureClass.PERMANENT, "WR566"),
-        (KafkaError.KAFKA_STORAGE_ERROR, FailureClass.RESOURCE, "WR560"),
+        (KafkaError._TIMED_OUT, FailureClass.TRANSIENT, "WR860"),
+        (KafkaError._TRANSPORT, FailureClass.TRANSIENT, "WR860"),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, FailureClass.PERMANENT, "WR862"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, FailureClass.DATA, "WR893"),
+        (KafkaError._FENCED, FailureClass.PERMANENT, "WR894"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, FailureClass.PERMANENT, "WR861"),
+        (KafkaError.POLICY_VIOLATION, FailureClass.PERMANENT, "WR896"),
+        (KafkaError.KAFKA_STORAGE_ERROR, FailureClass.RESOURCE, "WR860"),
     ],
 )
 def test_what_errors_mean(number: int, kind: FailureClass, code: str) -> None:
     error = KafkaException(KafkaError(number))
     assert classify(error) is kind
-    told = explain(error, "write batch 7 to topic t")
+    told = explain("a:1", error, "write batch 7 to topic t")
     assert told.code == code
     assert "could not write batch 7 to topic t" in told.message
     assert told.hint
@@ -87,5 +87,5 @@ def test_what_errors_mean(number: int, kind: FailureClass, code: str) -> None:
 
 def test_an_error_of_another_kind_is_not_tried_again() -> None:
     assert classify(ValueError("x")) is FailureClass.PERMANENT
-    assert explain(ValueError("x"), "write").code == "WR566"
+    assert explain("a:1", ValueError("x"), "write").code == "WR896"
     assert classify(RuntimeError("org.apache.kafka.common.errors.TimeoutException: ...")) is FailureClass.TRANSIENT
