@@ -348,3 +348,33 @@ def test_names_in_other_case_and_schemas_of_their_own(sink: Opener, postgres: Po
     one.write(batch(0, [{"key": "a", "n": 1}]))
     one.write(batch(1, [{"key": "a", "n": 2}]))
     assert postgres.rows(f'SELECT "Key", "N" FROM "Sales"."{table}"') == [("a", 2)]
+
+
+BAD: list[dict[str, Any]] = [{"k": "a", "n": 1}, {"k": "toolong", "n": 2}, {"k": "b", "n": 3}, {"k": "b", "n": 4}, {"k": None, "n": 5}]
+
+
+@pytest.mark.parametrize("key", [(), ("k",)])
+def test_rows_that_are_refused_are_left_out_when_asked_for(sink: Opener, table: str, key: tuple[str, ...]) -> None:
+    with sink.server.connect() as connection:
+        connection.execute(f"CREATE TABLE {table} (k varchar(3) NOT NULL{' UNIQUE' if key else ''}, n bigint)")
+    first = sink(table, KEYED, key, failure_policy="dead_letter")
+    refused = first.write(batch(0, BAD))
+    assert [(one.row["k"], one.row["n"]) for one in refused] == [("toolong", 2), (None, 5)]
+    assert "too long" in refused[0].why
+    assert "null value" in refused[1].why
+    assert list(first.write(batch(0, BAD))) == list(refused), "a batch that runs again gives the same"
+    assert list(sink(table, KEYED, key, failure_policy="dead_letter").write(batch(0, BAD))) == list(refused), "also after a restart"
+    with sink.server.connect() as connection:
+        there = connection.execute(f"SELECT k, n FROM {table} ORDER BY n").fetchall()
+    assert there == ([("a", 1), ("b", 4)] if key else [("a", 1), ("b", 3), ("b", 4)])
+
+
+def test_fail_does_not_wait_for_a_server_that_is_away(sink: Opener, table: str) -> None:
+    made = sink(table, KEYED, failure_policy="fail", table_create="true")
+    made.write(batch(0, [{"k": "a", "n": 1}]))
+    sink.server.kill()
+    try:
+        with pytest.raises(JobError, match="WR877"):
+            made.write(batch(1, [{"k": "b", "n": 2}]))
+    finally:
+        sink.server.start()

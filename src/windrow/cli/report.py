@@ -96,6 +96,7 @@ _LINES: tuple[tuple[str, Callable[[Account], int]], ...] = (
     ("of these late, into the next window", lambda account: account.late_included),
     ("of these behind the watermark", lambda account: account.late_warned),
     ("rows emitted", lambda account: account.emitted),
+    ("of these refused by the output", lambda account: account.refused),
 )
 _ALWAYS = ("rows in", "= aggregated or passed on", "+ filtered out", "+ dead letters")
 

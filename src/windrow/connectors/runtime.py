@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -123,14 +123,25 @@ class Output:
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Refused:
+    """A row that the system outside does not take, because of what it holds."""
+
+    row: Mapping[str, Any]
+    why: str
+
+
 class Sink(Protocol):
     """Writes outputs so that writing the same batch twice leaves what writing it once leaves."""
 
     def open(self) -> None:
         """Make ready and prove that writing is possible, before any row is read."""
 
-    def write(self, output: Output) -> None:
-        """Make the rows of one batch durable. Runs exactly one Spark action where the rows are a frame."""
+    def write(self, output: Output) -> Sequence[Refused] | None:
+        """Make the rows of one batch durable. Runs exactly one Spark action where the rows are a frame.
+
+        Gives the rows that are refused, where the options say to go on without them; the same if the batch is written again.
+        """
 
     def close(self) -> None: ...
 

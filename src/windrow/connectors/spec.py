@@ -43,6 +43,17 @@ def _by_partition(_options: Mapping[str, str]) -> str:
     return "_partition"
 
 
+# Of outputs that talk to a system outside, which may be away or refuse a row.
+FAILURE_POLICY = OptionSpec(
+    "failure.policy",
+    OptionKind.CHOICE,
+    "what happens when writing fails: tried again while that may help (`retry`), never (`fail`), "
+    "or tried again and rows set aside that are refused for what they hold (`dead_letter`)",
+    default="retry",
+    choices=("retry", "fail", "dead_letter"),
+)
+
+
 @dataclass(frozen=True)
 class ConnectorSpec:
     """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` is the module that does the work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from windrow.compiling import Compiled
 from windrow.connectors.registry import CONNECTORS
-from windrow.connectors.runtime import Output, Reading, Sink, SinkRequest, SourceRequest, SourceStream
+from windrow.connectors.runtime import Output, Reading, Refused, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.failures import as_job_error, fault_of_query
@@ -25,11 +25,12 @@ from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.progress import LoadWatch, Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
+from windrow.model.fate import Fate
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus, TableLoad
 from windrow.plan.stages import Job, Read
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.dead_letters import to_table
+from windrow.spark.dead_letters import DeadLetter, to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
 from windrow.spark.homes import HomeRules
 from windrow.spark.mixing import mix_sources, pick_source
@@ -364,7 +365,8 @@ class RunningJob:
             if flow is not None:
                 has_table = flow.table is not None
                 started = time.monotonic()
-                sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
+                refused = sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
+                self._set_aside(name, refused or (), result)
                 self._progress.sink_seconds[name] = time.monotonic() - started
         if result.dead_letters:
             buffer = BytesIO()
@@ -378,6 +380,13 @@ class RunningJob:
         self._program.commit(result)
         if not is_end:
             self._store.settle(self._program.state)
+
+    def _set_aside(self, statement: str, refused: Sequence[Refused], result: BatchResult) -> None:
+        """Rows that an output refuses are dead letters of the statement that made them."""
+        assert result.change is not None
+        result.change.ledger.statement(statement).refused += len(refused)
+        for one in refused:
+            result.dead_letters.append(DeadLetter(Fate.REFUSED, statement, statement, one.row, result.batch_id, one.why))
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""

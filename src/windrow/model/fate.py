@@ -16,6 +16,7 @@ class Fate(IntEnum):
     LATE = 5
     LATE_AT_SOURCE = 6
     FILTERED = 7
+    REFUSED = 8
 
     @property
     def code(self) -> str:
@@ -34,5 +35,6 @@ FATE_CODES: dict[Fate, tuple[str, str]] = {
     Fate.FUTURE: ("WR704", "the event time is further in the future than event.time.max_future allows"),
     Fate.LATE: ("WR705", "every window that the row belongs to has closed for good"),
     Fate.LATE_AT_SOURCE: ("WR706", "the row is older than its partition's watermark, and watermark.late_rows is drop"),
+    Fate.REFUSED: ("WR707", "the output refuses the row for what it holds"),
     Fate.FILTERED: ("", "the WHERE clause let it go"),
 }

@@ -24,6 +24,8 @@ class Account:
     late_included: int = 0
     late_warned: int = 0
     emitted: int = 0
+    # Of the rows that were emitted, those that the output refused: they are dead letters too.
+    refused: int = 0
 
     @property
     def accounted(self) -> int:
@@ -45,6 +47,7 @@ class Account:
         self.late_included += other.late_included
         self.late_warned += other.late_warned
         self.emitted += other.emitted
+        self.refused += other.refused
 
     def take_back(self, dead: Mapping[str, int]) -> None:
         """Rows that were set aside come once more: what they were counted as no longer holds."""
@@ -62,6 +65,7 @@ class Account:
             "late_included": self.late_included,
             "late_warned": self.late_warned,
             "emitted": self.emitted,
+            "refused": self.refused,
         }
 
     @staticmethod
@@ -76,6 +80,7 @@ class Account:
             data["late_included"],
             data["late_warned"],
             data["emitted"],
+            data.get("refused", 0),
         )
 
 

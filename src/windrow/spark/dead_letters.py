@@ -48,6 +48,8 @@ class DeadLetter:
     statement: str | None
     row: Mapping[str, Any]
     batch_id: int
+    # What the system outside said, of a row that it refused.
+    why: str | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -63,7 +65,7 @@ class DeadLetter:
             "attempt": 1,
             "code": self.fate.code,
             "reason": self.fate.name.lower(),
-            "message": f"{place}: {self.fate.meaning}",
+            "message": f"{place}: {self.why or self.fate.meaning}",
             "source": self.source,
             "statement": self.statement,
             "partition": self.row.get("_partition"),

@@ -7,6 +7,7 @@ row, that it is not its turn any more, and writes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from windrow.connectors.postgres.settings import Connection, TableName
 from windrow.errors import JobError
@@ -36,7 +37,7 @@ class Commits:
     def create_text(self) -> str:
         return (
             f"CREATE TABLE {self.table} (job text, statement text, batch_id bigint NOT NULL, turn bigint NOT NULL,"
-            " written_at timestamptz, PRIMARY KEY (job, statement))"
+            " written_at timestamptz, refused jsonb, PRIMARY KEY (job, statement))"
         )
 
     def last_batch(self, connection: Connection, turn: int) -> int:
@@ -52,11 +53,20 @@ class Commits:
             )
         return int(found[0][0])
 
-    def note(self, connection: Connection, batch_id: int) -> None:
+    def note(self, connection: Connection, batch_id: int, refused: str | None = None) -> None:
+        """``refused`` are the rows that were left out, as JSON."""
         connection.execute(
-            f"UPDATE {self.table} SET batch_id = %s, written_at = now() WHERE job = %s AND statement = %s",
-            (batch_id, self.job, self.statement),
+            f"UPDATE {self.table} SET batch_id = %s, written_at = now(), refused = %s::jsonb WHERE job = %s AND statement = %s",
+            (batch_id, refused, self.job, self.statement),
         )
+
+    def refused(self, connection: Connection) -> list[dict[str, Any]] | None:
+        """The rows that were left out of the last batch."""
+        found = connection.execute(
+            f"SELECT refused FROM {self.table} WHERE job = %s AND statement = %s", (self.job, self.statement)
+        ).fetchall()
+        rows: list[dict[str, Any]] | None = found[0][0]
+        return rows
 
     def batch_in(self, connection: Connection) -> int:
         """The last batch that is there, -1 where there is none."""

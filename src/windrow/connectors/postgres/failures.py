@@ -46,7 +46,7 @@ def _is_connection_lost(error: psycopg.Error) -> bool:
 
 def explain(error: BaseException, what: str, server: Server) -> WindrowError:
     """A failure that stays, as something to act on. ``what`` completes "could not ..."."""
-    text = f"could not {what}: {_said(error)}"
+    text = f"could not {what}: {said(error)}"
     kind = classify(error)
     if kind is FailureClass.DATA:
         return JobError("WR876", text, _data_hint(error))
@@ -64,7 +64,7 @@ def explain(error: BaseException, what: str, server: Server) -> WindrowError:
     return JobError("WR877", f"{server.system}: {text}", "mend the cause and start the job again: it goes on with this batch")
 
 
-def _said(error: BaseException) -> str:
+def said(error: BaseException) -> str:
     """The server's message on one line, with what it says about the row."""
     diagnosis = error.diag if isinstance(error, psycopg.Error) else None
     if diagnosis is not None and diagnosis.message_primary:

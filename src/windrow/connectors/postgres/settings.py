@@ -104,6 +104,7 @@ class SinkSettings:
     mode: str | None
     creates: bool
     commits: TableName
+    policy: str
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SinkSettings:
@@ -116,6 +117,7 @@ class SinkSettings:
             (options.get("write.mode") or "").lower() or None,
             options.get("table.create", "false").lower() == "true",
             TableName(table.schema, options.get("commits.table", "windrow_commits")),
+            options.get("failure.policy", "retry").lower(),
         )
 
 

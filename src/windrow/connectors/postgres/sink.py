@@ -7,7 +7,7 @@ rows of one key the last counts, and a retraction deletes; rows without one are 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from windrow.connectors.postgres.commits import Commits
 from windrow.connectors.postgres.failures import RowsFailedError, classify, explain
+from windrow.connectors.postgres.refusing import from_json, to_json, write_apart
 from windrow.connectors.postgres.rows import GONE, PLACE, RetractedError, csv_of, row_batches
 from windrow.connectors.postgres.settings import Connection, SinkSettings, quoted
 from windrow.connectors.postgres.target import Target, check_target, create_text, find_target
 from windrow.connectors.postgres.types import ColumnType, from_spark
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import Output, Refused, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.model.types import UNKNOWN, ColumnDef
-from windrow.resilience import Guard, RetryRule
+from windrow.resilience import FailureClass, Guard, RetryRule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,13 +81,13 @@ class PostgresSink:
         if is_known or not self._settings.creates:
             self._target = self._make_ready(connection, self._columns)
 
-    def write(self, output: Output) -> None:
+    def write(self, output: Output) -> Sequence[Refused]:
         if output.table is not None and output.table.num_rows == 0:
-            return
+            return ()
         what = f"write batch {output.batch_id} of {self._statement} to {self._settings.table}"
-        guard = self._guard(self._settings.server.retry_seconds)
+        guard = self._guard(0 if self._settings.policy == "fail" else self._settings.server.retry_seconds)
         try:
-            guard.call(what, lambda: self._in_transaction(lambda connection: self._write(connection, output)))
+            return self._write_batch(guard, what, output)
         except WindrowError as error:
             cause = error.__cause__
             if isinstance(cause, RowsFailedError) and cause.__cause__ is not None:
@@ -95,6 +96,18 @@ class PostgresSink:
             if isinstance(cause, RetractedError):
                 raise self._no_retraction() from None
             raise
+
+    def _write_batch(self, guard: Guard, what: str, output: Output) -> Sequence[Refused]:
+        def attempt(*, is_apart: bool) -> Sequence[Refused]:
+            return guard.call(what, lambda: self._in_transaction(lambda connection: self._write(connection, output, is_apart=is_apart)))
+
+        try:
+            return attempt(is_apart=False)
+        except WindrowError as error:
+            cause = error.__cause__
+            if self._settings.policy != "dead_letter" or cause is None or classify(cause) is not FailureClass.DATA:
+                raise
+        return attempt(is_apart=True)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -132,10 +145,11 @@ class PostgresSink:
         check_target(target, columns, self._key)
         return target
 
-    def _write(self, connection: Connection, output: Output) -> None:
+    def _write(self, connection: Connection, output: Output, *, is_apart: bool) -> Sequence[Refused]:
+        """``is_apart``: rows that are refused are left out, and the others written."""
         last = self._commits.last_batch(connection, self._turn)
         if last == output.batch_id:
-            return
+            return from_json(self._commits.refused(connection))
         if last > output.batch_id:
             raise self._is_ahead(last, output.batch_id)
         if self._target is None or not self._is_proven:
@@ -144,22 +158,42 @@ class PostgresSink:
         targets = dict(zip(output.columns, (column.type for column in map(self._target.column, names) if column is not None), strict=True))
         rows = row_batches(output, targets, is_keyed=bool(self._key))
         if self._key:
-            self._upsert(connection, names, rows, targets)
-        else:
-            _copy(connection, str(self._settings.table), names, rows, targets)
-        self._commits.note(connection, output.batch_id)
+            self._make_stage(connection, names)
+
+        def put(batches: Iterator[pa.RecordBatch]) -> None:
+            if self._key:
+                self._upsert(connection, names, batches, targets)
+            else:
+                _copy(connection, str(self._settings.table), names, batches, targets)
+
+        if not is_apart:
+            put(rows)
+            self._commits.note(connection, output.batch_id)
+            return ()
+
+        def put_part(batch: pa.RecordBatch) -> None:
+            put(iter([batch]))
+            if self._key:
+                connection.execute(f"TRUNCATE {_STAGE}")
+
+        refused = write_apart(connection, rows, put_part)
+        self._commits.note(connection, output.batch_id, to_json(refused))
+        return from_json(self._commits.refused(connection))
 
     def _name_of(self, column: str) -> str:
         assert self._target is not None
         there = self._target.column(column)
         return column if there is None else there.name
 
-    def _upsert(self, connection: Connection, names: list[str], batches: Iterator[pa.RecordBatch], targets: dict[str, ColumnType]) -> None:
-        table, listed = self._settings.table, _listed(names)
+    def _make_stage(self, connection: Connection, names: list[str]) -> None:
+        """Once a connection, outside of any savepoint."""
         if not self._has_stage:
-            rows = f"SELECT {listed}, NULL::boolean AS {GONE}, NULL::numeric AS {PLACE} FROM {table}"
+            rows = f"SELECT {_listed(names)}, NULL::boolean AS {GONE}, NULL::numeric AS {PLACE} FROM {self._settings.table}"
             connection.execute(f"CREATE TEMPORARY TABLE {_STAGE} ON COMMIT DELETE ROWS AS {rows} WITH NO DATA")
             self._has_stage = True
+
+    def _upsert(self, connection: Connection, names: list[str], batches: Iterator[pa.RecordBatch], targets: dict[str, ColumnType]) -> None:
+        table, listed = self._settings.table, _listed(names)
         _copy(connection, _STAGE, [*names, GONE, PLACE], _in_stage_order(batches), targets)
         key = [self._name_of(part) for part in self._key]
         last = f"(SELECT DISTINCT ON ({_listed(key)}) * FROM {_STAGE} ORDER BY {_listed(key)}, {PLACE} DESC)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import FAILURE_POLICY, ConnectorSpec, OptionKind, OptionSpec
 
 _TEXT, _DURATION = OptionKind.TEXT, OptionKind.DURATION
 
@@ -68,6 +68,7 @@ POSTGRES = ConnectorSpec(
         OptionSpec(
             "commits.table", _TEXT, "table of ours, in the same schema, that holds the last batch of each job", default="windrow_commits"
         ),
+        FAILURE_POLICY,
         *_CONNECTION,
     ),
     source_partitions=1,
