@@ -25,9 +25,10 @@ from windrow.otap.notes import Notes
 
 pytestmark = pytest.mark.chaos
 
-KILLS = 10
+KILLS = 6
 SQL = """
-CREATE STREAM logs WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'logs', 'window.granularity' = '10s');
+CREATE STREAM logs WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'logs', 'window.granularity' = '10s',
+  'max.concurrent.windows' = '2');
 CREATE STREAM seen AS
   SELECT time_unix_nano, _part_id AS part, COUNT(*) AS n FROM logs GROUP BY time_unix_nano, _part_id WINDOW TUMBLING(10s)
   WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
@@ -77,7 +78,7 @@ def test_killed_while_files_arrive(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     rng = random.Random(seed)
-    made = Telemetry(seed=seed, signals=("logs",), length=240 * SECOND, rows_per_second=5, drift=5 * SECOND, file_length=20 * SECOND)
+    made = Telemetry(seed=seed, signals=("logs",), length=100 * SECOND, rows_per_second=5, drift=5 * SECOND, file_length=20 * SECOND)
     files = generate(replace(made, late_files=0), tmp_path / "staged")
     # The machine's clock is long past all of it, so a file that arrives after its windows were read is late.
     first, others = files[: len(files) // 2], files[len(files) // 2 :]
