@@ -254,6 +254,22 @@ def test_a_row_that_is_too_large_stops_the_job(broker: Broker) -> None:
     assert caught.value.code == "WR893"
 
 
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_a_row_that_is_too_large_is_set_aside_when_asked_for(broker: Broker, delivery: str) -> None:
+    topic = broker.topic(max_message_bytes="3000")
+    given = {"failure__policy": "dead_letter", "delivery": delivery, "kafka__compression__type": "none"}
+    request = request_for(broker, topic, job=f"aside {delivery}", **given)
+    rows = output(0, [{"v": "a"}, {"v": "x" * 5_000}, {"v": "b"}])
+    sink = sink_for(request)
+    refused = list(sink.write(rows) or ())
+    assert [(len(one.row["v"]), "5,0" in one.why) for one in refused] == [(5_000, True)]
+    assert {seen.value["v"] for seen in read_topic(broker.address, topic)} == {"a", "b"}
+    if delivery == "exactly_once":
+        sink.close()
+        assert list(sink_for(request).write(rows) or ()) == refused, "a batch that runs again gives the same"
+        assert len(read_topic(broker.address, topic)) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [

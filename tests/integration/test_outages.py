@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.conftest import Broker
+from tests.integration.postgres_server import PostgresServer
 from tests.integration.topics import Record, Runner, options, send, until
 from windrow.connectors.memory.runtime import SINKS
 from windrow.observe.status import FAILED, RUNNING, WAITING
@@ -62,3 +63,25 @@ def test_a_job_stops_when_it_has_waited_long_enough(broker: Broker, run: Runner)
     jobs = run.start(_sql(broker, topic), "once")
     assert jobs.await_end(60)
     assert jobs.status()[0].rows_in == 1, "what was read is not read again"
+
+
+def test_rows_that_an_output_refuses_are_dead_letters(broker: Broker, postgres: PostgresServer, run: Runner) -> None:
+    topic = broker.topic()
+    with postgres.connect() as connection:
+        connection.execute("CREATE TABLE narrow (v varchar(3))")
+    send(broker, topic, [Record({"v": value}) for value in ("a", "toolong", "b")])
+    sql = f"""
+    CREATE STREAM s (v STRING) WITH ({options(broker, topic)});
+    CREATE STREAM narrow AS SELECT v FROM s
+    WITH ('connector' = 'postgres', 'url' = '{postgres.dsn}', 'table' = 'narrow', 'failure.policy' = 'dead_letter');
+    """
+    jobs = run.start(sql)
+    assert jobs.await_end(90)
+    ledger = jobs.status()[0].ledger
+    assert ledger.is_balanced
+    assert ledger.statements["narrow"].refused == 1
+    (letter,) = run.dead_letters()
+    assert (letter["code"], letter["statement"], letter["row"]) == ("WR707", "narrow", '{"v": "toolong"}')
+    assert "too long" in letter["message"]
+    with postgres.connect() as connection:
+        assert sorted(connection.execute("SELECT v FROM narrow").fetchall()) == [("a",), ("b",)]

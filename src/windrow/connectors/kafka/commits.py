@@ -24,18 +24,22 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class Commit:
-    """``writer`` is one run of one sink: by it a run finds out that another came after it."""
+    """``writer`` is one run of one sink: by it a run finds out that another came after it.
+
+    ``limit`` is the size beyond which rows of the batch were left out, None where all were written.
+    """
 
     batch_id: int
     writer: str | None
+    limit: int | None = None
 
     def to_json(self) -> bytes:
-        return json.dumps({"batch": self.batch_id, "writer": self.writer}).encode()
+        return json.dumps({"batch": self.batch_id, "writer": self.writer, "limit": self.limit}).encode()
 
     @staticmethod
     def from_json(data: bytes) -> Commit:
         body = json.loads(data)
-        return Commit(int(body["batch"]), body.get("writer"))
+        return Commit(int(body["batch"]), body.get("writer"), body.get("limit"))
 
 
 NOTHING = Commit(NEVER, None)

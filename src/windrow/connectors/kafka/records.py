@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 from windrow.connectors.encoding import SPARK_JSON, in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted
 from windrow.connectors.kafka.failures import NO_KEY
-from windrow.connectors.runtime import Output
+from windrow.connectors.runtime import Output, Refused
 from windrow.connectors.streaming import arrow_batches
 from windrow.errors import JobError
 
@@ -36,6 +37,35 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+def leave_out(records: Records, limit: int) -> tuple[Records, list[Refused]]:
+    """Without the records that are larger than a record may be, and these by themselves."""
+    sizes = [len(key or b"") + len(value or b"") + _headers_size(records, n) for n, (key, value) in enumerate(_pairs(records))]
+    if max(sizes, default=0) <= limit:
+        return records, []
+    kept = [n for n, size in enumerate(sizes) if size <= limit]
+    rest = Records(
+        [records.keys[n] for n in kept],
+        [records.values[n] for n in kept],
+        None if records.headers is None else [records.headers[n] for n in kept],
+        None if records.times is None else [records.times[n] for n in kept],
+    )
+    large = [
+        Refused(json.loads(records.values[n] or b"{}"), f"a record of {size:,} bytes, and the topic takes {limit:,} at most")
+        for n, size in enumerate(sizes)
+        if size > limit
+    ]
+    return rest, large
+
+
+def _pairs(records: Records) -> Iterator[tuple[bytes | None, bytes | None]]:
+    return zip(records.keys, records.values, strict=True)
+
+
+def _headers_size(records: Records, number: int) -> int:
+    headers = None if records.headers is None else records.headers[number]
+    return sum(len(name.encode()) + len(value.encode() if isinstance(value, str) else value or b"") + 8 for name, value in headers or ())
 
 
 def records_of(output: Output, *, with_times: bool) -> Iterator[Records]:

@@ -10,7 +10,7 @@ At least once: no transaction, and a header on each record that is the same when
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 from windrow.connectors.kafka import topics
 from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting
 from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
-from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, classify, explain, is_fenced
-from windrow.connectors.kafka.records import EMISSION, Records, record_frame, records_of
+from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, TOO_LARGE, classify, explain, is_fenced
+from windrow.connectors.kafka.records import EMISSION, Records, leave_out, record_frame, records_of
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
-from windrow.connectors.runtime import Output, Sink, SinkRequest
-from windrow.errors import JobError, UsageError
+from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
+from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import Guard, RetryRule
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ID_HEADER = "windrow-id"
+# The client's own limit where it is not set, and what a record needs beside key, value and headers.
+_MESSAGE_MAX_BYTES, _AROUND_A_RECORD = 1_000_000, 512
 # A job that starts and finds no broker says so soon; one that runs waits for it.
 _OPENING = RetryRule(give_up_after=60.0)
 
@@ -50,7 +52,8 @@ class _TopicSink:
         self._job = request.job
         self._complaints = Complaints()
         self._client = client_settings(settings.servers, settings.client, self._complaints)
-        self._guard = Guard(f"kafka {settings.servers}", classify, partial(explain, settings.servers), is_stopping=request.stopping)
+        rule = RetryRule(give_up_after=settings.retry_seconds)
+        self._guard = Guard(f"kafka {settings.servers}", classify, partial(explain, settings.servers), rule, request.stopping)
         self._opening = replace(self._guard, rule=_OPENING)
         self._sender: Sender | None = None
 
@@ -76,6 +79,20 @@ class _TopicSink:
         except KafkaException as error:
             raise refused_setting(error) from error
 
+    def _tried(self, what: str, write: Callable[[int | None], list[Refused]]) -> list[Refused]:
+        """Write a batch; again without the records that are too large, if they are to be set aside."""
+        try:
+            return self._guard.call(what, lambda: write(None))
+        except WindrowError as error:
+            if error.code != TOO_LARGE or not self._settings.sets_aside:
+                raise
+        limit = self._guard.call(f"ask how large records of {self._settings.topic} may be", self._limit)
+        return self._guard.call(what, lambda: write(limit))
+
+    def _limit(self) -> int:
+        own = int(self._client.get("message.max.bytes", _MESSAGE_MAX_BYTES))
+        return min(own, topics.most_bytes(self._admin(), self._settings.topic, self._settings.request_seconds)) - _AROUND_A_RECORD
+
     def _new_sender(self, **own: Any) -> Sender:
         return Sender(self._client, self._complaints, self._settings.topic, self._settings.request_seconds, own)
 
@@ -99,12 +116,12 @@ class ExactSink(_TopicSink):
         self._opening.call(f"open topic {self._settings.topic} for writing", self._ready)
         self._is_open = True
 
-    def write(self, output: Output) -> None:
-        self.write_records(output.batch_id, lambda: records_of(output, with_times=self._settings.has_event_time))
+    def write(self, output: Output) -> Sequence[Refused]:
+        return self.write_records(output.batch_id, lambda: records_of(output, with_times=self._settings.has_event_time))
 
-    def write_records(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> None:
+    def write_records(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> Sequence[Refused]:
         """``make`` gives the records of the batch, the same whenever it is called."""
-        self._guard.call(f"write batch {batch_id} to topic {self._settings.topic}", lambda: self._write(batch_id, make))
+        return self._tried(f"write batch {batch_id} to topic {self._settings.topic}", lambda limit: self._write(batch_id, make, limit))
 
     def rewind(self, batch_id: int) -> None:
         """Let batches after this one be written again."""
@@ -119,23 +136,30 @@ class ExactSink(_TopicSink):
                 sender.begin()
                 self._commit(sender, batch_id)
 
-    def _write(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> None:
+    def _write(self, batch_id: int, make: Callable[[], Iterator[Records]], limit: int | None) -> list[Refused]:
+        """Without records larger than ``limit``, which are given back."""
         sender = self._ready()
         if batch_id <= self._last.batch_id:
-            return
+            left_out = self._last.limit if batch_id == self._last.batch_id else None
+            return [] if left_out is None else [one for records in make() for one in leave_out(records, left_out)[1]]
+        refused: list[Refused] = []
         with self._dropping(sender):
             is_begun = False
             for records in make():
-                if len(records) and not is_begun:
+                if limit is not None:
+                    records, large = leave_out(records, limit)
+                    refused.extend(large)
+                if (len(records) or refused) and not is_begun:
                     sender.begin()
                     is_begun = True
                 sender.send(records)
             # A batch without rows is not noted: it gives none when it runs again.
             if is_begun:
-                self._commit(sender, batch_id)
+                self._commit(sender, batch_id, limit)
+        return refused
 
-    def _commit(self, sender: Sender, batch_id: int) -> None:
-        commit = Commit(batch_id, self._writer)
+    def _commit(self, sender: Sender, batch_id: int, limit: int | None = None) -> None:
+        commit = Commit(batch_id, self._writer, limit)
         sender.send_one(self._settings.commits_topic, self._key, commit.to_json(), partition=0)
         sender.commit()
         self._last = commit
@@ -197,19 +221,23 @@ class PlainSink(_TopicSink):
         self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
         self._sender = self._new_sender()
 
-    def write(self, output: Output) -> None:
-        self._guard.call(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda: self._write(output))
+    def write(self, output: Output) -> Sequence[Refused]:
+        return self._tried(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda limit: self._write(output, limit))
 
-    def _write(self, output: Output) -> None:
+    def _write(self, output: Output, limit: int | None) -> list[Refused]:
         if output.frame is not None and self._has_spark_writer and self._suits_spark(output.frame):
-            if self._write_on_executors(output.frame, output):
-                return
+            if limit is None and self._write_on_executors(output.frame, output):
+                return []
             self._has_spark_writer = False
         sender = self._sender or self._new_sender()
         self._sender = sender
+        refused: list[Refused] = []
         try:
             first = 0
             for records in records_of(output, with_times=self._settings.has_event_time):
+                if limit is not None:
+                    records, large = leave_out(records, limit)
+                    refused.extend(large)
                 sender.send(self._with_ids(records, output.batch_id, first))
                 first += len(records)
             sender.flush()
@@ -217,6 +245,7 @@ class PlainSink(_TopicSink):
             self._sender = None
             sender.drop(abort=False)
             raise
+        return refused
 
     def _id(self, batch_id: int) -> str:
         return f"{self._job}/{self._statement}/{batch_id}/"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.connectors.spec import FAILURE_POLICY, OptionKind, OptionSpec
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
 WRITTEN, EVENT_TIME = "written", "event_time"
@@ -39,6 +39,14 @@ SINK_OPTIONS: tuple[OptionSpec, ...] = (
     OptionSpec("commits.topic", OptionKind.TEXT, "compacted topic that notes the last batch of each sink, made if missing", COMMITS_TOPIC),
     OptionSpec("transaction.timeout", OptionKind.DURATION, "the broker aborts a batch that takes longer", default="5m", example="15m"),
     OptionSpec("request.timeout", OptionKind.DURATION, "how long one call to the broker may take", default="30s", example="10s"),
+    OptionSpec(
+        "retry.timeout",
+        OptionKind.DURATION,
+        "how long a batch waits for a broker that does not answer before the job stops",
+        default="10m",
+        example="1h",
+    ),
+    FAILURE_POLICY,
     OptionSpec(
         "kafka.*",
         OptionKind.TEXT,

@@ -29,6 +29,8 @@ class SinkSettings:
     commits_topic: str = COMMITS_TOPIC
     transaction_seconds: float = 300.0
     request_seconds: float = 30.0
+    retry_seconds: float = 600.0
+    sets_aside: bool = False
     client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -37,6 +39,7 @@ class SinkSettings:
         for key in ("topic.partitions", "topic.replication.factor"):
             if key in options and not creates:
                 raise UsageError(BAD_OPTION, f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
+        policy = options.get("failure.policy", "retry").lower()
         return cls(
             topic=_topic(options, "topic", None),
             servers=_servers(options),
@@ -48,6 +51,8 @@ class SinkSettings:
             commits_topic=_topic(options, "commits.topic", COMMITS_TOPIC),
             transaction_seconds=_seconds(options, "transaction.timeout", "5m"),
             request_seconds=_seconds(options, "request.timeout", "30s"),
+            retry_seconds=0.0 if policy == "fail" else _seconds(options, "retry.timeout", "10m"),
+            sets_aside=policy == "dead_letter",
             client={key[len(KAFKA) :]: value for key, value in options.items() if key.lower().startswith(KAFKA)},
         )
 

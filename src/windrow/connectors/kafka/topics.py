@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from windrow.connectors.kafka.failures import error_of
@@ -49,6 +51,13 @@ def create(
         known = error_of(error)
         if known is None or known.code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
+
+
+def most_bytes(admin: AdminClient, topic: str, seconds: float) -> int:
+    """How large a record of a topic may be, with what the broker puts around it."""
+    wanted = ConfigResource(ResourceType.TOPIC, topic)
+    found = admin.describe_configs([wanted], request_timeout=seconds)[wanted].result(seconds + 5)
+    return int(found["max.message.bytes"].value)
 
 
 def usual_replication(admin: AdminClient, seconds: float) -> int:
