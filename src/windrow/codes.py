@@ -72,6 +72,8 @@ OTHER_CODES: dict[str, str] = {
     "WR894": "another run of the same job writes to the topic",
     "WR895": "a retraction has no key by which a record could be taken back",
     "WR896": "a call to a Kafka broker failed for a reason that stays",
+    "WR897": "no PostgreSQL server is installed on this machine",
+    "WR898": "the local PostgreSQL server did not start",
     "WR880": "the folder of an OTAP source cannot be opened",
     "WR881": "an option of an OTAP source has a value that makes no sense, alone or with the others",
     "WR882": "the folder of an OTAP source does not exist",
