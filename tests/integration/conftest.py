@@ -12,9 +12,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
-from tests.integration.postgres_server import PostgresServer, find_programs, has_user
+from windrow.errors import UsageError
 from windrow.jars import KAFKA_CONNECTOR, jar_files
 from windrow.local.kafka import LocalBroker
+from windrow.local.postgres import PostgresServer, needed_programs
 from windrow.spark.session import make_session
 
 
@@ -75,12 +76,13 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    programs = find_programs()
-    if programs is None or not has_user():
-        pytest.skip("no PostgreSQL server is installed: apt-get install postgresql, or python3 bootstrap.py test as root")
+    try:
+        needed_programs()
+    except UsageError as error:
+        pytest.skip(str(error))
     # Not a folder of pytest's: only their owner may enter those, and the server runs as somebody else.
     with TemporaryDirectory(prefix="windrow-postgres-") as folder:
-        server = PostgresServer(programs, Path(folder))
+        server = PostgresServer(Path(folder))
         server.start()
         try:
             server.create()

@@ -72,4 +72,4 @@ def test_a_topic_without_a_broker(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in" / "a.json").write_bytes(GOOD)
     with pytest.raises(UsageError) as caught:
         run(spark, tmp_path, {"dead_letters.topic": "dead"})
-    assert caught.value.code == "WR897"
+    assert caught.value.code == "WR899"

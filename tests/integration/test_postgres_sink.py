@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.integration.postgres_server import PostgresServer
 from windrow.connectors.postgres.runtime import forget_after, open_sink
 from windrow.connectors.postgres.sink import PostgresSink
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
+from windrow.local.postgres import PostgresServer
 from windrow.model import types as T
 from windrow.model.types import ColumnDef
 

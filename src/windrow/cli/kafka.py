@@ -38,7 +38,7 @@ Headers = Annotated[
 
 def up(port: Port = None, data: Data = None) -> None:
     """Start a Kafka broker on this machine, in the background. The first time its jars are fetched."""
-    broker = _broker(data, port)
+    broker = local_broker(data, port)
     if broker.status().is_running and port in (None, broker.port):
         print(f"running already at {broker.address}")
         return
@@ -49,7 +49,7 @@ def up(port: Port = None, data: Data = None) -> None:
 
 def down(data: Data = None, wipe: Wipe = False) -> None:
     """Stop the broker on this machine. Its records stay, unless --wipe is given."""
-    broker = _broker(data, None)
+    broker = local_broker(data, None)
     was_running = broker.status().is_running
     broker.stop()
     print(f"stopped {broker.address}" if was_running else "no broker was running")
@@ -60,7 +60,7 @@ def down(data: Data = None, wipe: Wipe = False) -> None:
 
 def status(data: Data = None) -> None:
     """Tell whether the broker on this machine runs; exit code 1 if not."""
-    found = _broker(data, None).status()
+    found = local_broker(data, None).status()
     if not found.is_running:
         print("not running; start it with: windrow kafka up")
         raise typer.Exit(1)
@@ -123,7 +123,7 @@ def consume(
         records.close()  # type: ignore[attr-defined]  # a generator
 
 
-def _broker(data: Path | None, port: int | None) -> LocalBroker:
+def local_broker(data: Path | None, port: int | None) -> LocalBroker:
     from windrow.local.kafka import LocalBroker
     from windrow.settings import user_folder
 
@@ -137,7 +137,7 @@ def _data_option(data: Path | None) -> str:
 def _cluster(servers: str | None, client: list[str] | None) -> Cluster:
     from windrow.local.topics import Cluster
 
-    return Cluster(servers or _broker(None, None).address, dict(_pairs("-X", client)))
+    return Cluster(servers or local_broker(None, None).address, dict(_pairs("-X", client)))
 
 
 def _pairs(option: str, entries: list[str] | None) -> list[tuple[str, str]]:

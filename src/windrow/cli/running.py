@@ -51,11 +51,18 @@ def run(
         run_file(compiled, request)
 
 
-def demo() -> None:
+def demo(
+    kafka: Annotated[bool, typer.Option("--kafka", help="Trades out of a Kafka topic, candles into another.")] = False,
+    postgres: Annotated[bool, typer.Option("--postgres", help="Candles into a PostgreSQL table.")] = False,
+    postgres_url: Annotated[
+        str | None,
+        typer.Option("--postgres-url", help="The database of that table; else a server of its own.", metavar="URL", show_default=False),
+    ] = None,
+) -> None:
     """Watch it work: candles over made-up trades, some of them late, some broken."""
     from windrow.cli.demo import run_demo
 
-    run_demo()
+    run_demo(kafka=kafka, postgres=postgres, postgres_url=postgres_url)
 
 
 def _mode(once: bool, until_end: bool) -> Mode:

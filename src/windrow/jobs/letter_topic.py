@@ -60,7 +60,7 @@ def letter_topic(options: RunOptions, job_id: str, restores: int, job: str, is_s
         return None
     if not servers:
         raise UsageError(
-            "WR897", f"{LETTERS_TOPIC} = {topic} names a topic, and nothing says of which broker", f"--set {LETTERS_SERVERS}=localhost:9092"
+            "WR899", f"{LETTERS_TOPIC} = {topic} names a topic, and nothing says of which broker", f"--set {LETTERS_SERVERS}=localhost:9092"
         )
     from windrow.connectors.kafka.sink import ExactSink
     from windrow.connectors.kafka.sink_settings import KAFKA, SinkSettings

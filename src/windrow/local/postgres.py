@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own: in a folder, on the loopback address, gone when the tests are."""
+"""A PostgreSQL server of our own: in a folder, on the loopback address, from programs that are installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,11 +15,29 @@ from urllib.parse import quote
 
 import psycopg
 
+from windrow.errors import UsageError
+from windrow.local.kafka import HOST, free_port, is_free
+
+NOT_INSTALLED, DID_NOT_START = "WR897", "WR898"
 _WAIT = 30.0
+# PostgreSQL refuses to run as root, and packages make this user for it.
+_SERVANT = "postgres"
+
+
+def needed_programs() -> Path:
+    """The folder of initdb and pg_ctl."""
+    programs = find_programs()
+    if programs is None or not _has_servant():
+        missing = (
+            "no PostgreSQL is installed here" if programs is None else f"PostgreSQL cannot run as root, and there is no user {_SERVANT}"
+        )
+        hint = "install it (apt-get install postgresql, brew install postgresql), or name a database with --postgres-url postgresql://..."
+        raise UsageError(NOT_INSTALLED, missing, hint)
+    return programs
 
 
 def find_programs() -> Path | None:
-    """The folder of initdb and pg_ctl: Debian does not put it on PATH."""
+    """Debian does not put them on PATH."""
     on_path = shutil.which("initdb")
     if on_path is not None:
         return Path(on_path).parent
@@ -33,14 +50,14 @@ class PostgresServer:
 
     user, password, database = "windrow", "wind row", "windrow"
 
-    def __init__(self, programs: Path, folder: Path) -> None:
-        self._programs = programs
+    def __init__(self, folder: Path) -> None:
+        """``folder`` is there already, and whoever runs the server may enter it."""
+        self._programs = needed_programs()
         self._data = folder / "data"
         self._folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         if os.geteuid() == 0:
-            # PostgreSQL refuses to run as root.
-            shutil.chown(folder, "postgres", "postgres")
+            shutil.chown(folder, _SERVANT, _SERVANT)
         secret = folder / "password"
         secret.write_text(self.password)
         secret.chmod(0o644)
@@ -48,16 +65,17 @@ class PostgresServer:
             "initdb", "-D", str(self._data), "-U", self.user, "-A", "scram-sha-256", "--pwfile", str(secret), "--no-sync", "-E", "UTF8"
         )
         with (self._data / "postgresql.conf").open("a") as conf:
-            conf.write(f"port = {self.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 50\n")
+            conf.write(f"port = {self.port}\nlisten_addresses = '{HOST}'\nunix_socket_directories = ''\nmax_connections = 50\n")
 
     @property
     def dsn(self) -> str:
         return self._dsn(self.database)
 
     def _dsn(self, database: str) -> str:
-        return f"postgresql://{self.user}:{quote(self.password)}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{self.user}:{quote(self.password)}@{HOST}:{self.port}/{database}"
 
     def create(self) -> None:
+        """Make the database of ``dsn``, once the server runs."""
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {self.database}")
 
@@ -73,7 +91,7 @@ class PostgresServer:
         for one in (pid, *map(int, children)):
             os.kill(one, signal.SIGKILL)
         deadline = time.monotonic() + _WAIT
-        while _answers(self.port) and time.monotonic() < deadline:
+        while not is_free(self.port) and time.monotonic() < deadline:
             time.sleep(0.01)
         while any(_is_alive(one) for one in (pid, *map(int, children))) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -84,8 +102,7 @@ class PostgresServer:
         return psycopg.connect(self.dsn, **{"autocommit": True, **options})
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with self.connect() as connection:
-            return connection.execute(query).fetchall()
+        return read_rows(self.dsn, query)
 
     def execute(self, *statements: str) -> None:
         with self.connect() as connection:
@@ -94,37 +111,30 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         command: Sequence[str] = [str(self._programs / program), *arguments]
-        user = "postgres" if os.geteuid() == 0 else None
-        # In a session of its own, or Ctrl-C for the tests would end the server as well.
+        user = _SERVANT if os.geteuid() == 0 else None
+        # In a session of its own, or Ctrl-C for us would end the server as well.
         done = subprocess.run(
             command, user=user, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, start_new_session=True
         )
         if done.returncode != 0:
             log = self._folder / "log"
-            raise RuntimeError(f"{program} failed: {done.stderr}\n{log.read_text() if log.exists() else ''}")
+            said = [*(log.read_text(errors="replace").splitlines() if log.exists() else ()), *done.stderr.splitlines()]
+            raise UsageError(DID_NOT_START, f"{program} failed: {' / '.join(said[-5:])}", f"see {log}")
 
 
-def has_user() -> bool:
-    """Whether there is someone who may run the server."""
+def read_rows(dsn: str, query: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as connection:
+        return connection.execute(query.encode()).fetchall()
+
+
+def _has_servant() -> bool:
     if os.geteuid() != 0:
         return True
     try:
-        pwd.getpwnam("postgres")
+        pwd.getpwnam(_SERVANT)
     except KeyError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as one:
-        one.settimeout(1)
-        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _is_alive(pid: int) -> bool:
