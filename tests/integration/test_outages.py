@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.conftest import Broker
-from tests.integration.postgres_server import PostgresServer
 from tests.integration.topics import Record, Runner, options, send, until
 from windrow.connectors.memory.runtime import SINKS
+from windrow.local.postgres import PostgresServer
 from windrow.observe.status import FAILED, RUNNING, WAITING
 
 OUT = "WITH ('connector' = 'memory')"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.postgres_server import PostgresServer
+from windrow.local.postgres import PostgresServer
 
 pytestmark = pytest.mark.integration
 

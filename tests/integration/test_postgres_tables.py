@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.integration.postgres_server import PostgresServer
 from windrow.compiling import compile_sql
 from windrow.errors import JobError, WindrowError
 from windrow.jobs import RunOptions, start
 from windrow.jobs.runner import RunningJob
+from windrow.local.postgres import PostgresServer
 from windrow.observe.status import JobStatus, TableLoad
 
 pytestmark = pytest.mark.integration
