@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.connecting import runtime_of
 from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.lease import Lease
 from windrow.jobs.replays import ReplayLog
@@ -141,7 +140,7 @@ class JobHistory:
 
     def lasting(self) -> list[str]:
         """What going back cannot undo, a sentence for each output that says so."""
-        told = ((write, getattr(_runtime(write), "what_stays", None)) for write in self.job.writes)
+        told = ((write, getattr(runtime_of(write.connector), "what_stays", None)) for write in self.job.writes)
         return [what_stays(self._request(write)) for write, what_stays in told if what_stays is not None]
 
     def _request(self, write: Write) -> SinkRequest:
@@ -161,7 +160,7 @@ class JobHistory:
             undone = self._checkpoint.last_committed() - batch_id
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
             for write in self.job.writes:
-                forget = getattr(_runtime(write), "forget_after", None)
+                forget = getattr(runtime_of(write.connector), "forget_after", None)
                 if forget is not None:
                     forget(self._request(write), batch_id)
             count_restore(self._folder)
@@ -186,10 +185,6 @@ class JobHistory:
             f"job {self.job.name} keeps no state of batch {batch_id}",
             f"kept and complete: {there}; see windrow state list",
         )
-
-
-def _runtime(write: Write) -> Any:
-    return import_module(CONNECTORS[write.connector].runtime)
 
 
 def _named(stage: Aggregate | LookBack | IntervalJoin | KeepLatest, windows: pl.DataFrame) -> pl.DataFrame:

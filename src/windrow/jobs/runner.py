@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
-
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from windrow.compiling import Compiled
-from windrow.connectors.registry import CONNECTORS
-from windrow.connectors.runtime import Output, Reading, Refused, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.connecting import runtime_of
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, LETTERS, NOTES, REPLAYS, STATE, TABLES, claim, restores_of
+from windrow.jobs.identity import BUCKETS, REPLAYS, STATE, TABLES, claim
+from windrow.jobs.inputs import Inputs
 from windrow.jobs.lease import Lease
-from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
-from windrow.jobs.progress import LoadWatch, Progress
+from windrow.jobs.outputs import Outputs
+from windrow.jobs.progress import Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
-from windrow.model.fate import Fate
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus, TableLoad
-from windrow.plan.stages import Job, Read
+from windrow.plan.stages import Job
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.dead_letters import DeadLetter, to_table
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
 from windrow.spark.homes import HomeRules
-from windrow.spark.mixing import mix_sources, pick_source
-from windrow.spark.ordering import needs_order
 from windrow.spark.program import BatchProgram
-from windrow.spark.reading import RowReader
 from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
@@ -129,18 +120,11 @@ class RunningJob:
         self._spark = spark
         self._options = options
         self._checkpoint = Checkpoint(spark, self.folder)
-        self._dead_letters = self.folder.child(LETTERS)
         self._replays = ReplayLog(self.folder.child(REPLAYS))
-        self._is_ordered = needs_order(job)
         self._store = StateStore(
             self.folder.child(STATE), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
         )
         self._progress = Progress(job.name)
-        self._sinks: dict[str, Sink] = {}
-        self._letter_topic: LetterTopic | None = None
-        self._streams: dict[str, SourceStream] = {}
-        # Of each source, as the clock numbers them; a source may get more while it is read.
-        self._partitions: dict[str, tuple[int, ...] | None] = {}
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -148,21 +132,24 @@ class RunningJob:
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name)
         try:
-            self._id = claim(self.folder, job, has_begun=self._checkpoint.has_begun())
+            job_id = claim(self.folder, job, has_begun=self._checkpoint.has_begun())
         except WindrowError:
             self._lease.release()
             raise
+        self._inputs = self._make_inputs()
+        self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping)
+
+    def _make_inputs(self) -> Inputs:
+        return Inputs(self._spark, self.job, self._options, self.folder, self._is_stopping, self._on_load)
 
     def start(self) -> None:
         self._begin()
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
 
     def _begin(self) -> None:
-        """Go on from what is durable: at the start of a job, and after an outage of a source. Sinks stay open over the second."""
-        for read in self.job.reads:
-            self._streams[read.name] = self._open_source(read)
-            self._partitions[read.name] = self._partition_ids(self._streams[read.name])
-        self._program = BatchProgram(self._spark, self.job, self._partitions, self._home_rules())
+        """Go on from what is durable: at the start of a job, and after an outage of a source."""
+        self._inputs.open()
+        self._program = BatchProgram(self._spark, self.job, self._inputs.partitions, self._home_rules())
         committed = self._checkpoint.last_committed()
         self._load_tables(committed)
         self._store.forget_after(committed)
@@ -171,15 +158,12 @@ class RunningJob:
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
             self._program.state = self._store.load(committed + 1, self._program.steps)
-        if not self._sinks:
-            self._open_sinks()
+        self._outputs.open()
         self._progress.update(self._program, None, 0.0)
-        self._readers = {read.name: RowReader(read, self._streams[read.name], needs_order=self._is_ordered) for read in self.job.reads}
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
             self._replay_alone(committed + 1)
-        ticking = self.job.needs_ticks and self._options.mode == "continuous"
-        mixed = mix_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=ticking)
-        writer = mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch).option("checkpointLocation", self._checkpoint.path)
+        writer = self._inputs.mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch)
+        writer = writer.option("checkpointLocation", self._checkpoint.path)
         if self._options.mode == "continuous":
             writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
         else:
@@ -190,22 +174,12 @@ class RunningJob:
         except Exception as error:
             raise self._explain(error) from error
 
-    def _open_sinks(self) -> None:
-        for write in self.job.writes:
-            request = SinkRequest(write.input, dict(write.options), self._id, write.columns, write.key, self._is_stopping)
-            sink = _runtime(write.connector).open_sink(self._spark, request)
-            sink.open()
-            self._sinks[write.input] = sink
-        self._letter_topic = letter_topic(self._options, self._id, restores_of(self.folder), self.job.name, self._is_stopping)
-        if self._letter_topic is not None:
-            self._letter_topic.open()
-
     def _load_tables(self, committed: int) -> None:
         """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
         versions = TableVersions(self.folder.child(TABLES), int(self._options.setting("state.retain.batches")))
-        self._refresh = TableRefresh(self.job, self._program.tables, versions, self._open_table)
+        self._refresh = TableRefresh(self.job, self._program.tables, versions, self._inputs.open_table)
         there = self._refresh.restore(committed, self._checkpoint.last_planned())
-        loads = self._program.tables.load(self._open_table, is_new=committed < 0, has=there)
+        loads = self._program.tables.load(self._inputs.open_table, is_new=committed < 0, has=there)
         self._refresh.note_loaded(loads)
         for loaded in loads:
             self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
@@ -230,38 +204,6 @@ class RunningJob:
             self._options.limit("state.max_groups"),
         )
 
-    def _open_source(self, read: Read) -> SourceStream:
-        request = SourceRequest(
-            read.name,
-            read.columns,
-            dict(read.options),
-            is_bounded=self._options.mode != "continuous",
-            is_ended=self._options.mode == "until_end",
-            needs_order=self._is_ordered,
-            job=self.job.name,
-            folder=f"{self.folder.path}/{NOTES}/{folder_name(read.name)}",
-            stopping=self._is_stopping,
-        )
-        stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
-        return stream
-
-    def _open_table(self, read: Read, since: str | None = None) -> SourceStream:
-        request = SourceRequest(
-            read.name,
-            read.columns,
-            dict(read.options),
-            is_bounded=True,
-            is_table=True,
-            since=since,
-            progress=LoadWatch(read.name, self._on_load),
-            stopping=self._is_stopping,
-        )
-        stream: SourceStream = _runtime(read.connector).open_source(self._spark, request)
-        return stream
-
-    def _partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
-        return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
-
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for each micro-batch. What is raised here ends the query; the batch will run again."""
         if self._is_stopping.is_set():
@@ -281,7 +223,7 @@ class RunningJob:
     def _explain(self, error: Exception) -> WindrowError:
         """A connector may know what a failure of Spark's means; else it is shown without its stack."""
         for connector in {*(read.connector for read in self.job.reads), *(write.connector for write in self.job.writes)}:
-            explain = getattr(_runtime(connector), "explain_failure", None)
+            explain = getattr(runtime_of(connector), "explain_failure", None)
             known: WindrowError | None = explain(error) if explain is not None else None
             if known is not None:
                 return known
@@ -294,11 +236,8 @@ class RunningJob:
                 f"the input of job {self.job.name} had been declared ended, its windows are closed, and now there are new rows",
                 "run with a new --state folder to take them in; nothing of them was read",
             )
-        readings = self._readings(batch_id)
-        for name, reading, offset in readings:
-            self._partitions[name] = tuple(sorted({*(self._partitions[name] or ()), *reading.lanes(offset)}))
-        frames = {read.name: pick_source(frame, read.name, len(self.job.reads), self._is_mixed) for read in self.job.reads}
-        self._run_batch(batch_id, frames, frame.sparkSession)
+        readings = self._inputs.readings(batch_id)
+        self._run_batch(batch_id, self._inputs.handed_over(frame), frame.sparkSession)
         for _, reading, offset in readings:
             reading.committed(offset)
 
@@ -308,7 +247,7 @@ class RunningJob:
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
-        rows = {name: self._readers[name].rows(frame, now) for name, frame in frames.items()}
+        rows = self._inputs.rows(frames, now)
         replay = self._replays.plan(batch_id)
         if replay.letters:
             rows = self._with_replayed(rows, replay, session, now)
@@ -317,34 +256,17 @@ class RunningJob:
         self._refresh.after_batch(batch_id)
         self._progress.update(self._program, result, time.monotonic() - started)
 
-    def _readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
-        """The sources that want to know how far a batch reads them, with that."""
-        names = [read.name for read in self.job.reads]
-        if all(self._streams[name].reading is None for name in names):
-            return []
-        offsets = zip(names, self._checkpoint.offsets_of(batch_id), strict=False)
-        return [(name, reading, offset) for name, offset in offsets if (reading := self._streams[name].reading) is not None]
-
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
-        return BatchInput(batch_id, frames, now, stated_watermarks=self._stated_watermarks(batch_id))
-
-    def _stated_watermarks(self, batch_id: int) -> dict[str, int]:
-        """From Spark's own log of what the batch reads up to, so a batch that runs again sees the same."""
-        askers = {read.name: getattr(_runtime(read.connector), "watermark_of", None) for read in self.job.reads}
-        if not any(askers.values()):
-            return {}
-        offsets = zip(self.job.reads, self._checkpoint.offsets_of(batch_id), strict=False)
-        stated = {read.name: ask(offset) for read, offset in offsets if (ask := askers[read.name]) is not None}
-        return {name: watermark for name, watermark in stated.items() if watermark is not None}
+        return BatchInput(batch_id, frames, now, stated_watermarks=self._inputs.stated_watermarks(batch_id))
 
     def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
         both = dict(rows)
         for read in self.job.reads:
             if letters := replay.of(read.name):
-                again = replayed_rows(session, read, letters, now, is_raw=self._streams[read.name].format is not None)
+                again = replayed_rows(session, read, letters, now, is_raw=self._inputs.is_raw(read.name))
                 both[read.name] = rows[read.name].unionByName(again) if read.name in rows else again
         return both
 
@@ -354,39 +276,15 @@ class RunningJob:
         self._run_batch(batch_id, {}, self._spark)
         self._checkpoint.commit_empty(batch_id)
 
-    @property
-    def _is_mixed(self) -> bool:
-        return len(self.job.reads) > 1 or (self.job.needs_ticks and self._options.mode == "continuous")
-
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         """Everything a batch gave becomes durable, state last; each write can be repeated without effect."""
-        for name, sink in self._sinks.items():
-            flow = result.outputs.get(name)
-            if flow is not None:
-                has_table = flow.table is not None
-                started = time.monotonic()
-                refused = sink.write(Output(result.batch_id, flow.columns, flow.table, None if has_table else flow.frame))
-                self._set_aside(name, refused or (), result)
-                self._progress.sink_seconds[name] = time.monotonic() - started
-        if result.dead_letters:
-            buffer = BytesIO()
-            letters = to_table(result.dead_letters, replay.attempts)
-            pq.write_table(letters, buffer)
-            self._dead_letters.write(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
-            if self._letter_topic is not None:
-                self._letter_topic.write(result.batch_id, letters)
+        self._outputs.write(result, replay)
+        self._progress.sink_seconds = self._outputs.seconds
         assert result.change is not None
         self._store.save(result.change, is_end=is_end)
         self._program.commit(result)
         if not is_end:
             self._store.settle(self._program.state)
-
-    def _set_aside(self, statement: str, refused: Sequence[Refused], result: BatchResult) -> None:
-        """Rows that an output refuses are dead letters of the statement that made them."""
-        assert result.change is not None
-        result.change.ledger.statement(statement).refused += len(refused)
-        for one in refused:
-            result.dead_letters.append(DeadLetter(Fate.REFUSED, statement, statement, one.row, result.batch_id, one.why))
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
@@ -403,12 +301,7 @@ class RunningJob:
             else:
                 self._fail(self._failure or self._explain(error))
         finally:
-            for sink in self._sinks.values():
-                sink.close()
-            if self._letter_topic is not None:
-                self._letter_topic.close()
-            self._close_streams()
-            self._lease.release()
+            self._release()
             self._finished.set()
 
     def _await_query(self) -> None:
@@ -417,7 +310,7 @@ class RunningJob:
         while True:
             try:
                 if self._progress.state == WAITING:
-                    self._close_streams()
+                    self._inputs.close()
                     self._begin()
                     self._progress.error = None
                 assert self.query is not None
@@ -430,10 +323,10 @@ class RunningJob:
                 self._failure = None
                 self._progress.state, self._progress.error = WAITING, f"waits: {found.message}"
 
-    def _close_streams(self) -> None:
-        for stream in self._streams.values():
-            if stream.reading is not None:
-                stream.reading.close()
+    def _release(self) -> None:
+        self._outputs.close()
+        self._inputs.close()
+        self._lease.release()
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error
@@ -465,7 +358,7 @@ class RunningJob:
 
     def stop(self) -> None:
         if self.query is None:
-            self._lease.release()
+            self._release()
             return
         self._is_stopping.set()
         # The batch under way is finished first; the one after it is not begun (see _on_batch).
@@ -476,7 +369,3 @@ class RunningJob:
             time.sleep(0.05)
         self.query.stop()
         self._finished.wait(60)
-
-
-def _runtime(connector: str) -> Any:
-    return import_module(CONNECTORS[connector].runtime)

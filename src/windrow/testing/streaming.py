@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from windrow.compiling import Compiled
 from windrow.connectors.memory.runtime import FOLDERS, rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
+from windrow.jobs.inputs import Inputs
 from windrow.jobs.options import RunOptions
 from windrow.jobs.replays import NO_REPLAY, Replay
 from windrow.jobs.runner import RunningJob
@@ -123,17 +124,28 @@ class StreamingEngine:
             job.stop()
 
 
+class _CaseInputs(Inputs):
+    """The case says which partitions there are."""
+
+    known: tuple[int, ...] = ()
+
+    def partition_ids(self, _stream: SourceStream) -> tuple[int, ...] | None:
+        return self.known
+
+
 class _CaseJob(RunningJob):
     """A job whose arrival clock is the case's, and whose results are kept for comparison."""
 
     def __init__(self, spark: SparkSession, job: Job, options: RunOptions, case: StreamingEngine) -> None:
-        super().__init__(spark, job, options)
         self._case = case
+        super().__init__(spark, job, options)
         self.force: int | None = None
         self.is_end = False
 
-    def _partition_ids(self, _stream: SourceStream) -> tuple[int, ...] | None:
-        return self._case.partitions()
+    def _make_inputs(self) -> Inputs:
+        made = _CaseInputs(self._spark, self.job, self._options, self.folder, self._is_stopping, self._on_load)
+        made.known = self._case.partitions()
+        return made
 
     def _arrival_of(self, _batch_id: int) -> int:
         return self._case.now

@@ -1,0 +1,134 @@
+"""The sources of a running job: opened, mixed into the one frame that Spark reads, and picked apart again in each batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from windrow.connectors.runtime import Reading, SourceRequest, SourceStream
+from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.connecting import runtime_of
+from windrow.jobs.identity import NOTES
+from windrow.jobs.options import RunOptions
+from windrow.jobs.progress import LoadWatch
+from windrow.observe.status import TableLoad
+from windrow.plan.stages import Job, Read
+from windrow.spark.folders import Folder, folder_name
+from windrow.spark.mixing import mix_sources, pick_source
+from windrow.spark.ordering import needs_order
+from windrow.spark.reading import RowReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Inputs:
+    """``partitions`` are those of each source, as the clock numbers them; a source may get more while it is read."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        job: Job,
+        options: RunOptions,
+        folder: Folder,
+        stopping: threading.Event,
+        on_load: Callable[[TableLoad], None],
+    ) -> None:
+        self._spark = spark
+        self._job = job
+        self._options = options
+        self._folder = folder
+        self._stopping = stopping
+        self._on_load = on_load
+        self._is_ordered = needs_order(job)
+        self._checkpoint = Checkpoint(spark, folder)
+        self._streams: dict[str, SourceStream] = {}
+        self._readers: dict[str, RowReader] = {}
+        self.partitions: dict[str, tuple[int, ...] | None] = {}
+
+    def open(self) -> None:
+        """At the start, and again after an outage."""
+        for read in self._job.reads:
+            stream = self._open_source(read)
+            self._streams[read.name] = stream
+            self._readers[read.name] = RowReader(read, stream, needs_order=self._is_ordered)
+            self.partitions[read.name] = self.partition_ids(stream)
+
+    def close(self) -> None:
+        for stream in self._streams.values():
+            if stream.reading is not None:
+                stream.reading.close()
+
+    def partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
+        return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
+
+    def _open_source(self, read: Read) -> SourceStream:
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=self._options.mode != "continuous",
+            is_ended=self._options.mode == "until_end",
+            needs_order=self._is_ordered,
+            job=self._job.name,
+            folder=f"{self._folder.path}/{NOTES}/{folder_name(read.name)}",
+            stopping=self._stopping,
+        )
+        stream: SourceStream = runtime_of(read.connector).open_source(self._spark, request)
+        return stream
+
+    def open_table(self, read: Read, since: str | None = None) -> SourceStream:
+        request = SourceRequest(
+            read.name,
+            read.columns,
+            dict(read.options),
+            is_bounded=True,
+            is_table=True,
+            since=since,
+            progress=LoadWatch(read.name, self._on_load),
+            stopping=self._stopping,
+        )
+        stream: SourceStream = runtime_of(read.connector).open_source(self._spark, request)
+        return stream
+
+    @property
+    def mixed(self) -> DataFrame:
+        """What the streaming query reads."""
+        return mix_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=self._has_ticks)
+
+    @property
+    def _has_ticks(self) -> bool:
+        return self._job.needs_ticks and self._options.mode == "continuous"
+
+    def handed_over(self, frame: DataFrame) -> dict[str, DataFrame]:
+        """A micro-batch by source, as each handed it over."""
+        is_mixed = len(self._job.reads) > 1 or self._has_ticks
+        return {read.name: pick_source(frame, read.name, len(self._job.reads), is_mixed) for read in self._job.reads}
+
+    def rows(self, frames: dict[str, DataFrame], now: int) -> dict[str, DataFrame]:
+        return {name: self._readers[name].rows(frame, now) for name, frame in frames.items()}
+
+    def is_raw(self, source: str) -> bool:
+        """Whether a source hands over text that is decoded after it."""
+        return self._streams[source].format is not None
+
+    def readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
+        """The sources that want to know how far a batch reads them, with that. Partitions that are new by then get a clock."""
+        names = [read.name for read in self._job.reads]
+        if all(self._streams[name].reading is None for name in names):
+            return []
+        offsets = zip(names, self._checkpoint.offsets_of(batch_id), strict=False)
+        found = [(name, reading, offset) for name, offset in offsets if (reading := self._streams[name].reading) is not None]
+        for name, reading, offset in found:
+            self.partitions[name] = tuple(sorted({*(self.partitions[name] or ()), *reading.lanes(offset)}))
+        return found
+
+    def stated_watermarks(self, batch_id: int) -> dict[str, int]:
+        """From Spark's own log of what the batch reads up to, so a batch that runs again sees the same."""
+        askers = {read.name: getattr(runtime_of(read.connector), "watermark_of", None) for read in self._job.reads}
+        if not any(askers.values()):
+            return {}
+        offsets = zip(self._job.reads, self._checkpoint.offsets_of(batch_id), strict=False)
+        stated = {read.name: ask(offset) for read, offset in offsets if (ask := askers[read.name]) is not None}
+        return {name: watermark for name, watermark in stated.items() if watermark is not None}
