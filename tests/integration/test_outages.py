@@ -15,7 +15,7 @@ from windrow.observe.status import FAILED, RUNNING, WAITING
 
 OUT = "WITH ('connector' = 'memory')"
 # Its client waits a minute by default before it says that nobody answers.
-IMPATIENT = {"kafka__default__api__timeout__ms": "3000", "kafka__request__timeout__ms": "2000"}
+IMPATIENT = {"kafka__default__api__timeout__ms": "2000", "kafka__request__timeout__ms": "1500", "topic__wait__timeout": "2s"}
 
 
 @pytest.fixture
