@@ -153,8 +153,13 @@ def run_tests(environment: Environment, arguments: Sequence[str]) -> int:
     step(4, "checks and tests")
     failed = run_checks(environment, CHECKS)
     print(f"failed before the tests: {', '.join(failed)} (see above)" if failed else "checks passed", flush=True)
-    tests = environment.run("-m", "pytest", "-q", *arguments, cwd=ROOT)
+    tests = environment.run("-m", "pytest", "-q", *(arguments or side_by_side()), cwd=ROOT)
     return tests.returncode or (1 if failed else 0)
+
+
+def side_by_side() -> list[str]:
+    """Every process has a Spark and servers of its own; most of a test is waiting for them. More than three need too much memory."""
+    return ["-n", str(max(2, min(3, os.cpu_count() or 2))), "--dist", "worksteal"]
 
 
 def run_lint(environment: Environment) -> int:
