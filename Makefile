@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-receiver soak format lock lock-check
+.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ lock-check:  ## fail if the lock files do not match pyproject.toml
 
 bench:  ## throughput against hand-written Structured Streaming, as ratios; takes minutes
 	@$(BOOT) python -- -m benchmarks
+
+bench-flink:  ## the same JSON through Flink SQL, in an environment of its own
+	@$(BOOT) python -- -m benchmarks.flink
 
 bench-receiver:  ## the OTAP receiver over 5 GB of made-up logs; takes minutes
 	@$(BOOT) python -- -m benchmarks.receiver
