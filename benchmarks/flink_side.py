@@ -1,4 +1,4 @@
-"""Flink's side of the comparison, run by a Python that has apache-flink: ``python flink_side.py SOURCE OUT REPEAT``. Prints seconds, a run a line.
+"""Flink's side of the comparison, run by a Python that has apache-flink: ``python flink_side.py SOURCE OUT REPEAT``; prints seconds.
 
 A script of its own: nothing of Windrow is in that environment.
 """
