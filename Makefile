@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench soak format lock lock-check
+.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-kafka soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ lock-check:  ## fail if the lock files do not match pyproject.toml
 
 bench:  ## throughput against hand-written Structured Streaming, as ratios; takes minutes
 	@$(BOOT) python -- -m benchmarks
+
+bench-kafka:  ## topic to topic, exactly once, against a hand-written job that is not; takes minutes
+	@$(BOOT) python -- -m benchmarks.kafka
 
 soak:  ## half an hour at a steady rate, drawn as a picture
 	@$(BOOT) python -- -m benchmarks.soak --minutes 30 --picture docs/pictures/soak.png
