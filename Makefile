@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-receiver soak format lock lock-check
+.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-kafka bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ bench-flink:  ## the same JSON through Flink SQL, in an environment of its own
 
 bench-receiver:  ## the OTAP receiver over 5 GB of made-up logs; takes minutes
 	@$(BOOT) python -- -m benchmarks.receiver
+
+bench-kafka:  ## topic to topic, exactly once, against a hand-written job that is not; takes minutes
+	@$(BOOT) python -- -m benchmarks.kafka
 
 soak:  ## half an hour at a steady rate, drawn as a picture
 	@$(BOOT) python -- -m benchmarks.soak --minutes 30 --picture docs/pictures/soak.png
