@@ -330,6 +330,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "generator source": lambda: connector_side("generator", "source"),
     "kafka sink": lambda: connector_side("kafka", "sink"),
     "otap source": lambda: connector_side("otap", "source"),
+    "otlp sink": lambda: connector_side("otlp", "sink"),
     "console sink": lambda: connector_side("console", "sink"),
     "table options": lambda: option_table(TABLE_OPTIONS),
     "postgres source": lambda: connector_side("postgres", "source"),

@@ -8,7 +8,8 @@ from windrow.connectors.generator.spec import GENERATOR
 from windrow.connectors.kafka.spec import KAFKA
 from windrow.connectors.memory.spec import MEMORY
 from windrow.connectors.otap.spec import OTAP
+from windrow.connectors.otlp.spec import OTLP
 from windrow.connectors.postgres.spec import POSTGRES
 from windrow.connectors.spec import ConnectorSpec
 
-CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, KAFKA, POSTGRES, OTAP, GENERATOR, CONSOLE, MEMORY)}
+CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, KAFKA, POSTGRES, OTAP, OTLP, GENERATOR, CONSOLE, MEMORY)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tenacity import Retrying, retry_if_exception, stop_after_delay, stop_any, stop_when_event_set, wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, stop_any, stop_when_event_set, wait_exponential_jitter
 
 from windrow.errors import JobError, WindrowError
 from windrow.resilience.breaker import Breaker, breaker_of
@@ -29,11 +29,16 @@ class RetryRule:
     give_up_after: float = 600.0
 
 
+def _any_pause(_error: BaseException) -> float:
+    return 0.0
+
+
 @dataclass
 class Guard:
     """Calls to one system. ``classify`` tells what a failure of its client library means.
 
-    ``explain`` turns a failure that stays into an error with a code and a hint; ``is_stopping`` ends the waiting.
+    ``explain`` turns a failure that stays into an error with a code and a hint; ``is_stopping`` ends the waiting; ``least_pause``
+    says how many seconds the system itself asks for before it is called again.
     """
 
     system: str
@@ -41,6 +46,7 @@ class Guard:
     explain: Callable[[BaseException, str], WindrowError]
     rule: RetryRule = field(default_factory=RetryRule)
     is_stopping: threading.Event = field(default_factory=threading.Event)
+    least_pause: Callable[[BaseException], float] = _any_pause
 
     @property
     def breaker(self) -> Breaker:
@@ -61,11 +67,16 @@ class Guard:
     def _retrying(self) -> Retrying:
         return Retrying(
             retry=retry_if_exception(self._is_worth_trying_again),
-            wait=wait_exponential_jitter(multiplier=self.rule.first, max=self.rule.longest, jitter=self.rule.first),
+            wait=self._next_pause,
             stop=stop_any(stop_after_delay(self.rule.give_up_after), stop_when_event_set(self.is_stopping)),
             sleep=self._pause,
             reraise=True,
         )
+
+    def _next_pause(self, state: RetryCallState) -> float:
+        growing = wait_exponential_jitter(multiplier=self.rule.first, max=self.rule.longest, jitter=self.rule.first)
+        error = state.outcome.exception() if state.outcome is not None else None
+        return max(growing(state), 0.0 if error is None else self.least_pause(error))
 
     def _once(self, action: Callable[[], T]) -> T:
         while (pause := self.breaker.pause()) > 0:

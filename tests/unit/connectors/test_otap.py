@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from windrow.compiling import compile_sql
-from windrow.connectors.otap.columns import TABLES, columns_of
 from windrow.connectors.otap.reader import OtapReader, OtapSource
 from windrow.connectors.otap.runtime import watermark_of
 from windrow.connectors.otap.settings import read_settings
 from windrow.connectors.otap.shape import arrow_type
 from windrow.connectors.otap.spec import OTAP
 from windrow.errors import SqlError, UsageError
+from windrow.otap.columns import TABLES, columns_of
 from windrow.otap.generate.settings import SECOND, Telemetry
 from windrow.otap.generate.telemetry import generate
 from windrow.plan.stages import Read

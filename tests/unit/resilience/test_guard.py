@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -85,3 +86,9 @@ def test_a_breaker_opens_lets_one_call_through_and_closes() -> None:
     breaker.succeeded()
     assert breaker.state.state == CLOSED
     assert breaker.pause() == 0
+
+
+def test_a_system_that_asks_for_a_pause_gets_it() -> None:
+    begun = time.monotonic()
+    assert Guard("f", classify, explain, RetryRule(0.001, 0.002, 5), least_pause=lambda _: 0.1).call("ask", Failing(2)) == "answer"
+    assert time.monotonic() - begun >= 0.2

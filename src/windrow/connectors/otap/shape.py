@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.connectors.otap.columns import PART_ID, TIME
 from windrow.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Array, DataType, Map, Struct
 from windrow.otap.attributes import MAPS
+from windrow.otap.columns import PART_ID, TIME
 from windrow.otap.covers import Cover
 from windrow.otap.windows import EVENT_TIME, FILE, PLACED, ROW
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from windrow.connectors.otap.columns import TABLES, TIME, columns_of
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.otap.columns import TABLES, TIME, columns_of
 
 _DURATION, _CHOICE = OptionKind.DURATION, OptionKind.CHOICE
 

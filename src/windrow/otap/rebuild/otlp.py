@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from windrow.otap.rebuild.collect import ROOTS, Tables
 from windrow.otap.tables import BOOL, BYTES, DOUBLE, INT, MAP, SLICE, STR, attributes_of
 
 Row = dict[str, Any]
-_REQUESTS: dict[str, Any] = {"logs": ExportLogsServiceRequest, "traces": ExportTraceServiceRequest, "metrics": ExportMetricsServiceRequest}
+REQUESTS: dict[str, Any] = {"logs": ExportLogsServiceRequest, "traces": ExportTraceServiceRequest, "metrics": ExportMetricsServiceRequest}
 _IDS = ("traceId", "spanId", "parentSpanId")
 GAUGE, SUM, HISTOGRAM, EXP_HISTOGRAM, SUMMARY = range(1, 6)
 
@@ -33,7 +33,7 @@ GAUGE, SUM, HISTOGRAM, EXP_HISTOGRAM, SUMMARY = range(1, 6)
 def to_request(signal: str, tables: Tables) -> Message:
     """The rows of a batch by resource and scope."""
     rows = _Rows(tables)
-    request = _REQUESTS[signal]()
+    request = REQUESTS[signal]()
     groups: dict[tuple[int | None, int | None], tuple[Any, Any]] = {}
     for row in rows.of(ROOTS[signal]):
         resource, scope = row.get("resource") or {}, row.get("scope") or {}
@@ -43,9 +43,9 @@ def to_request(signal: str, tables: Tables) -> Message:
         holder = groups[place][1]
         match signal:
             case "logs":
-                holder.log_records.append(_log(row, rows))
+                holder.log_records.append(log_record(row, rows.attributes("log_attrs", row["id"])))
             case "traces":
-                holder.spans.append(_span(row, rows))
+                holder.spans.append(_whole_span(row, rows))
             case _:
                 holder.metrics.append(_metric(row, rows))
     return request
@@ -79,7 +79,7 @@ class _Rows:
         return [] if parent is None else self._children[table].get(parent, [])
 
     def attributes(self, table: str | None, parent: int | None) -> list[KeyValue]:
-        return [] if table is None else [KeyValue(key=row["key"], value=_any(row)) for row in self.children(table, parent)]
+        return [] if table is None else [KeyValue(key=row["key"], value=any_value(row)) for row in self.children(table, parent)]
 
 
 def _group(request: Any, signal: str, resource: Row, scope: Row, rows: _Rows, groups: Mapping[Any, tuple[Any, Any]]) -> tuple[Any, Any]:
@@ -103,7 +103,7 @@ def _group(request: Any, signal: str, resource: Row, scope: Row, rows: _Rows, gr
     return outer, inner
 
 
-def _any(row: Row | None) -> AnyValue:
+def any_value(row: Row | None) -> AnyValue:
     """By its type; the other columns must be ignored."""
     row = row or {}
     match row.get("type"):
@@ -147,7 +147,7 @@ def _nested(value: Any) -> AnyValue:
             return AnyValue(string_value=str(value))
 
 
-def _log(row: Row, rows: _Rows) -> LogRecord:
+def log_record(row: Row, attributes: list[KeyValue]) -> LogRecord:
     return LogRecord(
         time_unix_nano=row["time_unix_nano"] or 0,
         observed_time_unix_nano=row["observed_time_unix_nano"] or 0,
@@ -155,91 +155,95 @@ def _log(row: Row, rows: _Rows) -> LogRecord:
         span_id=row["span_id"] or b"",
         severity_number=_enum(row["severity_number"]),
         severity_text=row["severity_text"] or "",
-        body=_any(row["body"]),
-        attributes=rows.attributes("log_attrs", row["id"]),
+        body=any_value(row["body"]),
+        attributes=attributes,
         dropped_attributes_count=row["dropped_attributes_count"] or 0,
         event_name=row.get("event_name") or "",
         flags=row["flags"] or 0,
     )
 
 
-def _span(row: Row, rows: _Rows) -> Span:
+def span_record(row: Row, attributes: list[KeyValue]) -> Span:
+    """Without its events and links."""
     status = row["status"] or {}
+    start = row["start_time_unix_nano"] or 0
     return Span(
-        trace_id=row["trace_id"],
-        span_id=row["span_id"],
+        trace_id=row["trace_id"] or b"",
+        span_id=row["span_id"] or b"",
         trace_state=row["trace_state"] or "",
         parent_span_id=row["parent_span_id"] or b"",
-        name=row["name"],
+        name=row["name"] or "",
         kind=_enum(row["kind"]),
-        start_time_unix_nano=row["start_time_unix_nano"],
-        end_time_unix_nano=row["start_time_unix_nano"] + row["duration_time_unix_nano"],
-        attributes=rows.attributes("span_attrs", row["id"]),
+        start_time_unix_nano=start,
+        end_time_unix_nano=start + (row["duration_time_unix_nano"] or 0),
+        attributes=attributes,
         dropped_attributes_count=row["dropped_attributes_count"] or 0,
         dropped_events_count=row["dropped_events_count"] or 0,
         dropped_links_count=row["dropped_links_count"] or 0,
         status=Status(code=_enum(status.get("code")), message=status.get("status_message") or ""),
-        events=[
-            Span.Event(
-                time_unix_nano=event["time_unix_nano"] or 0,
-                name=event["name"],
-                attributes=rows.attributes("span_event_attrs", event["id"]),
-                dropped_attributes_count=event["dropped_attributes_count"] or 0,
-            )
-            for event in rows.children("span_events", row["id"])
-        ],
-        links=[
-            Span.Link(
-                trace_id=link["trace_id"] or b"",
-                span_id=link["span_id"] or b"",
-                trace_state=link["trace_state"] or "",
-                attributes=rows.attributes("span_link_attrs", link["id"]),
-                dropped_attributes_count=link["dropped_attributes_count"] or 0,
-            )
-            for link in rows.children("span_links", row["id"])
-        ],
     )
+
+
+def _whole_span(row: Row, rows: _Rows) -> Span:
+    span = span_record(row, rows.attributes("span_attrs", row["id"]))
+    span.events.extend(
+        Span.Event(
+            time_unix_nano=event["time_unix_nano"] or 0,
+            name=event["name"],
+            attributes=rows.attributes("span_event_attrs", event["id"]),
+            dropped_attributes_count=event["dropped_attributes_count"] or 0,
+        )
+        for event in rows.children("span_events", row["id"])
+    )
+    span.links.extend(
+        Span.Link(
+            trace_id=link["trace_id"] or b"",
+            span_id=link["span_id"] or b"",
+            trace_state=link["trace_state"] or "",
+            attributes=rows.attributes("span_link_attrs", link["id"]),
+            dropped_attributes_count=link["dropped_attributes_count"] or 0,
+        )
+        for link in rows.children("span_links", row["id"])
+    )
+    return span
 
 
 def _metric(row: Row, rows: _Rows) -> m.Metric:
-    """The exporter does not keep whether a sum is monotonic, so it is not claimed."""
-    metric = m.Metric(
-        name=row["name"] or "",
-        description=row["description"] or "",
-        unit=row["unit"] or "",
-        metadata=rows.attributes("metric_attrs", row["id"]),
-    )
-    temporality = _enum(row["aggregation_temporality"])
-    match row["metric_type"]:
-        case kind if kind == GAUGE:
-            metric.gauge.data_points.extend(_points(row, rows, "number", _number))
-        case kind if kind == SUM:
-            metric.sum.aggregation_temporality = temporality
-            metric.sum.data_points.extend(_points(row, rows, "number", _number))
-        case kind if kind == HISTOGRAM:
-            metric.histogram.aggregation_temporality = temporality
-            metric.histogram.data_points.extend(_points(row, rows, "histogram", _histogram))
-        case kind if kind == EXP_HISTOGRAM:
-            metric.exponential_histogram.aggregation_temporality = temporality
-            metric.exponential_histogram.data_points.extend(_points(row, rows, "exp_histogram", _exp_histogram))
-        case kind if kind == SUMMARY:
-            metric.summary.data_points.extend(_points(row, rows, "summary", _summary))
-        case _:
-            pass
+    metric = empty_metric(row)
+    metric.metadata.extend(rows.attributes("metric_attrs", row["id"]))
+    table = POINT_TABLES.get(row["metric_type"])
+    if table is None:
+        return metric
+    kind = table.removesuffix("_data_points")
+    for point in rows.children(table, row["id"]):
+        made = add_point(metric, row["metric_type"], point, rows.attributes(attributes_of(table), point["id"]))
+        if row["metric_type"] != SUMMARY:
+            made.exemplars.extend(_exemplar(one, rows, kind) for one in rows.children(f"{kind}_dp_exemplars", point["id"]))
     return metric
 
 
-def _points(metric: Row, rows: _Rows, kind: str, make: Any) -> Iterator[Any]:
-    table = f"{kind}_data_points"
-    for row in rows.children(table, metric["id"]):
-        point = make(row)
-        point.time_unix_nano = row["time_unix_nano"] or 0
-        point.start_time_unix_nano = row["start_time_unix_nano"] or 0
-        point.flags = row["flags"] or 0
-        point.attributes.extend(rows.attributes(attributes_of(table), row["id"]))
-        if kind != "summary":
-            point.exemplars.extend(_exemplar(one, rows, kind) for one in rows.children(f"{kind}_dp_exemplars", row["id"]))
-        yield point
+def empty_metric(row: Row) -> m.Metric:
+    """Without its points. The exporter does not keep whether a sum is monotonic, so it is not claimed."""
+    metric = m.Metric(name=row["name"] or "", description=row["description"] or "", unit=row["unit"] or "")
+    held = _FIELDS.get(row["metric_type"])
+    if held is not None:
+        field = getattr(metric, held)
+        field.SetInParent()
+        if row["metric_type"] in (SUM, HISTOGRAM, EXP_HISTOGRAM):
+            field.aggregation_temporality = _enum(row["aggregation_temporality"])
+    return metric
+
+
+def add_point(metric: m.Metric, kind: int, row: Row, attributes: list[KeyValue]) -> Any:
+    """A data point of a metric of that type."""
+    point = _POINTS[kind](row)
+    point.time_unix_nano = row["time_unix_nano"] or 0
+    point.start_time_unix_nano = row["start_time_unix_nano"] or 0
+    point.flags = row["flags"] or 0
+    point.attributes.extend(attributes)
+    points = getattr(metric, _FIELDS[kind]).data_points
+    points.append(point)
+    return points[-1]
 
 
 def _number(row: Row) -> m.NumberDataPoint:
@@ -273,6 +277,23 @@ def _exp_histogram(row: Row) -> m.ExponentialHistogramDataPoint:
 def _summary(row: Row) -> m.SummaryDataPoint:
     values = [m.SummaryDataPoint.ValueAtQuantile(quantile=one["quantile"], value=one["value"]) for one in row["quantile"] or []]
     return m.SummaryDataPoint(count=row["count"] or 0, sum=row["sum"] or 0.0, quantile_values=values)
+
+
+_FIELDS = {GAUGE: "gauge", SUM: "sum", HISTOGRAM: "histogram", EXP_HISTOGRAM: "exponential_histogram", SUMMARY: "summary"}
+_POINTS: dict[int, Callable[[Row], Any]] = {
+    GAUGE: _number,
+    SUM: _number,
+    HISTOGRAM: _histogram,
+    EXP_HISTOGRAM: _exp_histogram,
+    SUMMARY: _summary,
+}
+POINT_TABLES = {
+    GAUGE: "number_data_points",
+    SUM: "number_data_points",
+    HISTOGRAM: "histogram_data_points",
+    EXP_HISTOGRAM: "exp_histogram_data_points",
+    SUMMARY: "summary_data_points",
+}
 
 
 def _exemplar(row: Row, rows: _Rows, kind: str) -> m.Exemplar:

@@ -26,11 +26,11 @@ def encode_batch(batch_id: int, tables: Tables) -> bytes:
 def decode_batch(data: bytes) -> tuple[int, Tables]:
     """The batch id and the tables of a message."""
     batch_id, tables = 0, {}
-    for field, value in _fields(data):
+    for field, value in read_fields(data):
         if field == 1 and isinstance(value, int):
             batch_id = value
         elif field == 2 and isinstance(value, bytes):
-            payload = dict(_fields(value))
+            payload = dict(read_fields(value))
             kind, record = payload[2], payload[3]
             assert isinstance(kind, int)
             tables[_NAMES[kind]] = pa.ipc.open_stream(pa.py_buffer(record)).read_all()
@@ -90,7 +90,8 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+def read_fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a message of protobuf that has only numbers and pieces."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)
