@@ -260,7 +260,8 @@ class RunningJob:
         return self._checkpoint.arrival_of(batch_id)
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
-        return BatchInput(batch_id, frames, now, stated_watermarks=self._inputs.stated_watermarks(batch_id))
+        costly = frozenset(name for name in frames if self._inputs.is_raw(name))
+        return BatchInput(batch_id, frames, now, costly=costly, stated_watermarks=self._inputs.stated_watermarks(batch_id))
 
     def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
         both = dict(rows)

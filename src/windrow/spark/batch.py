@@ -31,6 +31,8 @@ class BatchInput:
     force_watermark: int | None = None
     # Rows among those of the frames that had been set aside before, by source and by the code they were set aside with.
     replayed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # Sources whose rows cost more to read again than to keep for the length of a batch: those that are decoded from text.
+    costly: frozenset[str] = frozenset()
     # What sources state themselves about how far they have come: the watermark after this batch.
     stated_watermarks: Mapping[str, int] = field(default_factory=dict)
 

@@ -158,7 +158,7 @@ class BatchProgram:
         reached: dict[int, int] = {}
         if frame is not None:
             frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name], run.batch.now)
-            if len(self.job.readers_of(read.name)) > 1:
+            if len(self.job.readers_of(read.name)) > 1 or (not is_direct and read.name in run.batch.costly):
                 frame = frame.persist()
                 run.cached.append(frame)
             run.flows[read.name] = Flow(tuple(column.name for column in read.columns), frame)
