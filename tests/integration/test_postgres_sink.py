@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from windrow.compiling import compile_sql
 from windrow.connectors.postgres.runtime import forget_after, open_sink
 from windrow.connectors.postgres.sink import PostgresSink
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
+from windrow.jobs import RunOptions, start
 from windrow.local.postgres import PostgresServer
 from windrow.model import types as T
 from windrow.model.types import ColumnDef
@@ -378,3 +381,17 @@ def test_fail_does_not_wait_for_a_server_that_is_away(sink: Opener, table: str) 
             made.write(batch(1, [{"k": "b", "n": 2}]))
     finally:
         sink.server.start()
+
+
+def test_a_system_column_that_is_selected_is_a_column_of_the_table(spark: SparkSession, postgres: PostgresServer, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"k": "a"}\n')
+    sql = f"""
+    CREATE STREAM s (k STRING) WITH ('connector' = 'files', 'path' = '{tmp_path}/in');
+    CREATE STREAM o AS SELECT k, COUNT(*) AS n, _emission FROM s GROUP BY k WINDOW TUMBLING(1m)
+    WITH ('connector' = 'postgres', 'url' = '{postgres.dsn}', 'table' = 'spoken', 'table.create' = 'true');
+    """
+    jobs = start(compile_sql(sql, "q.sql", {}), RunOptions("until_end", tmp_path / "state"), spark)
+    assert jobs.await_end(60)
+    with postgres.connect() as connection:
+        assert connection.execute("SELECT k, n, _emission FROM spoken").fetchall() == [("a", 1, "final")]

@@ -220,8 +220,7 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
 
 def _shape(query: Query, names: _Names) -> tuple[tuple[ColumnDef, ...], tuple[str, ...]]:
     """What a query writes: its visible columns, and those of its key."""
-    columns = tuple(c for c in output_columns(query, names.typed({})) or () if system_column(c.name) is None)
-    return columns, keys.written_key(query, names.typed({}))
+    return value_columns(query, names.typed({})) or (), keys.written_key(query, names.typed({}))
 
 
 def _plan_writers(
