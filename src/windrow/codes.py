@@ -81,7 +81,7 @@ OTHER_CODES: dict[str, str] = {
     "WR884": "no state is kept from before the windows that are to be read again",
     "WR885": "a file has no OTAP source",
     "WR899": "dead letters are to go to a topic, and nothing says of which broker",
-    "WR886": "a condition on telemetry to export cannot be understood",
+    "WR886": "a condition or query on telemetry cannot be understood",
     "WR887": "an option of an OTLP sink makes no sense, or a column has no place in OTLP",
     "WR888": "a collector refuses a request, or rejects rows of it",
     "WR889": "a collector did not answer in time",

@@ -20,6 +20,7 @@ from windrow.cli import (
     shell,
     states,
     trying,
+    window_queries,
 )
 from windrow.cli.app import ListsByDefault, app, guarded
 
@@ -76,6 +77,7 @@ receiver_app = typer.Typer(help="Look at the OTAP sources of a job, and read win
 receiver_app.command("status")(guarded(receiving.show_status))
 receiver_app.command("late")(guarded(receiving.list_late))
 receiver_app.command("reprocess")(guarded(receiving.reprocess_windows))
+receiver_app.command("query")(guarded(window_queries.query_windows))
 app.add_typer(receiver_app, name="receiver")
 app.command("demo")(guarded(running.demo))
 

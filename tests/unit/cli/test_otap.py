@@ -83,3 +83,15 @@ def test_a_receiver_needs_an_otap_source_and_a_state(tmp_path: Path) -> None:
     own.write_text("CREATE STREAM t WITH ('connector' = 'otap', 'path' = 'x', 'table' = 'logs'); SELECT id FROM t;")
     assert "WR885" in RUN.invoke(app, ["receiver", "late", str(other)]).output
     assert "WR621" in RUN.invoke(app, ["receiver", "status", str(own), "--state", str(tmp_path)]).output
+
+
+def test_a_query_is_looked_at_before_spark_starts(tmp_path: Path) -> None:
+    def said(*given: str) -> str:
+        return RUN.invoke(app, ["receiver", "query", str(tmp_path), *given]).output
+
+    assert "there is no table" in said("--table", "log")
+    assert "WR886" in said("--sql", "SELECT 1")
+    assert "WR886" in said("--sql", "SELECT {start} FROM logs")
+    assert "put the condition into --sql" in said("--sql", "SELECT 1 FROM logs", "--where", "id = 1")
+    assert "has no value" in said("--sql", "SELECT :a FROM logs", "--param", "a")
+    assert "is not a duration" in said("--query-timeout", "soon")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from windrow.connectors.otap.settings import read_settings
 from windrow.connectors.otap.shape import arrow_type
 from windrow.connectors.otap.spec import OTAP
 from windrow.errors import SqlError, UsageError
+from windrow.jobs.identity import _essence
 from windrow.otap.columns import TABLES, columns_of
 from windrow.otap.generate.settings import SECOND, Telemetry
 from windrow.otap.generate.telemetry import generate
@@ -25,13 +27,13 @@ from windrow.plan.stages import Read
 DEFAULTS = {option.key: option.default for option in OTAP.source or () if option.default is not None}
 
 
-def reader(data: Path, notes: Path, table: str, **options: str) -> OtapReader:
+def reader(data: Path, notes: Path, table: str, ended: str = "true", **options: str) -> OtapReader:
     columns = pa.schema([(column.name, arrow_type(column.type)) for column in columns_of({"table": table})])
     given = {
         "columns": columns.serialize().to_pybytes().hex(),
         "options": json.dumps({**DEFAULTS, "path": str(data), "table": table, **options}),
         "notes": str(notes),
-        "ended": "true",
+        "ended": ended,
     }
     made = OtapSource(given).streamReader(None)  # type: ignore[arg-type]  # the schema is not looked at
     assert isinstance(made, OtapReader)
@@ -125,3 +127,49 @@ def test_explain_says_what_the_watermark_is() -> None:
 )
 def test_only_columns_that_are_named_are_read(query: str, columns: list[str]) -> None:
     assert read_columns("", query) == columns
+
+
+def test_a_file_of_settings_is_taken_while_the_source_runs(telemetry: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "receiver.json"
+    options = {"settings.file": str(file), "now": "2026-01-01T00:03:00Z"}
+    source = reader(telemetry, tmp_path / "notes", "logs", ended="false", **options)
+    midnight, minute = 1_767_225_600 * SECOND, 60 * SECOND
+
+    def reached(done: int | None) -> int | None:
+        return source.latestOffset({"until_ns": done}, None)["until_ns"]  # type: ignore[arg-type]  # no limit
+
+    def change(text: str) -> None:
+        before = file.stat().st_mtime_ns if file.exists() else 0
+        file.write_text(text)
+        os.utime(file, ns=(before + 1, before + 1))
+
+    assert reached(None) is None, "nothing is safe for twelve minutes"
+    change('{"processing.delay": "1m", "max.clock.drift": "30s", "max.file.duration": "30s"}')
+    assert reached(None) == midnight
+    change('{"processing.delay": "1s", "max.clock.drift": "30s"}')
+    assert reached(midnight) == midnight + minute
+    assert "settings stay as they were: Processing delay must be at least" in caplog.text
+    change('{"table": "spans"}')
+    assert reached(midnight + minute) == midnight + minute
+    assert '"table" cannot be changed while a job runs' in caplog.text
+    change('{"processing.delay": "20s", "max.clock.drift": "10s", "max.file.duration": "10s"}')
+    assert reached(midnight + minute) == midnight + 2 * minute
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"path": "x"}', '{"max.concurrent.windows": "many"}', '{"processing.delay": "soon"}'])
+def test_a_job_does_not_start_with_a_wrong_file_of_settings(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "receiver.json"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_settings({**DEFAULTS, "path": "x", "table": "logs", "settings.file": str(file)})
+    assert caught.value.code == "WR881"
+
+
+def test_a_job_goes_on_with_other_times_but_not_with_another_table() -> None:
+    def essence(table: str, delay: str) -> str:
+        sql = f"CREATE STREAM t WITH ('connector' = 'otap', 'path' = 'x', 'table' = '{table}', 'processing.delay' = '{delay}');"
+        (job,) = compile_sql(f"{sql} SELECT id FROM t;", "x.sql", {}).plan.jobs
+        return repr([_essence(stage) for stage in job.stages])
+
+    assert essence("logs", "5m") == essence("logs", "9m")
+    assert essence("logs", "5m") != essence("spans", "5m")

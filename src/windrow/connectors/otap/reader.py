@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from windrow.connectors.otap.settings import Settings, read_settings
+from windrow.connectors.otap.settings import LiveSettings
 from windrow.connectors.otap.shape import to_batches
 from windrow.otap.covers import Cover
 from windrow.otap.notes import Notes, ReadReport
@@ -43,13 +43,13 @@ class Share(InputPartition):
 class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The offset is the end of the last window handed over, in nanoseconds; null before the first."""
 
-    def __init__(self, settings: Settings, columns: pa.Schema, notes: str, is_ended: bool) -> None:
-        self._settings = settings
+    def __init__(self, live: LiveSettings, columns: pa.Schema, notes: str, is_ended: bool) -> None:
+        self._live = live
         self._columns = columns
         self._notes = notes
         self._is_ended = is_ended
         self._receiver: Receiver | None = None
-        self._now = settings.now
+        self._now = live.current.now
 
     def initialOffset(self) -> dict[str, int | None]:  # noqa: N802 - Spark's name
         return {UNTIL: None}
@@ -59,6 +59,8 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._now = self._clock()
 
     def latestOffset(self, start: dict[str, int | None], limit: ReadLimit) -> dict[str, int | None]:  # noqa: N802, ARG002 - Spark's
+        if self._live.refresh():
+            self._receiver = None
         return {UNTIL: self._open().advance(start[UNTIL])}
 
     def partitions(self, start: dict[str, int | None], end: dict[str, int | None]) -> list[InputPartition]:
@@ -72,7 +74,8 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, Share)
         cover = Cover.from_json(json.loads(partition.cover))
         wanted = frozenset(self._columns.names)
-        reader = WindowReader(Base(self._settings.path), Reading(self._settings.table, self._settings.rule, self._settings.ids, wanted))
+        chosen = self._live.current
+        reader = WindowReader(Base(chosen.path), Reading(chosen.table, chosen.rule, chosen.ids, wanted))
         rows = reader.read(cover)
         seen = reader.seen
         report = ReadReport(0 if rows is None else rows.num_rows, seen.bytes, seen.ambiguous, tuple(sorted(seen.missing)), seen.faults)
@@ -84,7 +87,7 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _open(self) -> Receiver:
         if self._receiver is None:
-            chosen = self._settings
+            chosen = self._live.current
             wanted = Wanted(
                 chosen.table, chosen.timing, chosen.rule, chosen.ids, chosen.start, chosen.windows_at_once, is_ended=self._is_ended
             )
@@ -115,5 +118,5 @@ class OtapSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's
         columns = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(self._given["columns"])))
-        settings = read_settings(json.loads(self._given["options"]))
+        settings = LiveSettings(json.loads(self._given["options"]))
         return OtapReader(settings, columns, self._given["notes"], self._given["ended"] == "true")
