@@ -96,6 +96,7 @@ def status_line(status: JobStatus) -> str:
             f"late {status.late:,}",
             f"dead letters {status.dead_letters:,}",
             f"emitted {status.emitted:,}",
+            *(f"{own.source}: {own.safe:,} windows safe, {own.waiting:,} waiting, {own.late_rows:,} rows late" for own in status.windows),
             *_waits(status),
             *(f"table {name} was not refreshed: {why}" for name, why in status.stale_tables.items()),
         ]

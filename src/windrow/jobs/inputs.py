@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from windrow.connectors.otap.runtime import notes_folder
+from windrow.connectors.otap.spec import OTAP
 from windrow.connectors.runtime import Reading, SourceRequest, SourceStream
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connecting import runtime_of
 from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import LoadWatch
-from windrow.observe.status import TableLoad
+from windrow.observe.status import TableLoad, WindowCounts
+from windrow.otap.notes import Notes
 from windrow.plan.stages import Job, Read
 from windrow.spark.folders import Folder, folder_name
 from windrow.spark.mixing import mix_sources, pick_source
@@ -63,6 +67,15 @@ class Inputs:
     def partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
         return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
 
+    def windows(self) -> tuple[WindowCounts, ...]:
+        """How far the sources of telemetry are, by the notes they keep."""
+        telemetry = [read for read in self._job.reads if read.connector == OTAP.name]
+        found = [(read.name, Notes(Path(notes_folder(self._notes_folder(read)))).ahead()) for read in telemetry]
+        return tuple(WindowCounts(name, own.safe, own.waiting, own.late_rows) for name, own in found if own is not None)
+
+    def _notes_folder(self, read: Read) -> str:
+        return f"{self._folder.path}/{NOTES}/{folder_name(read.name)}"
+
     def _open_source(self, read: Read) -> SourceStream:
         request = SourceRequest(
             read.name,
@@ -72,7 +85,7 @@ class Inputs:
             is_ended=self._options.mode == "until_end",
             needs_order=self._is_ordered,
             job=self._job.name,
-            folder=f"{self._folder.path}/{NOTES}/{folder_name(read.name)}",
+            folder=self._notes_folder(read),
             stopping=self._stopping,
         )
         stream: SourceStream = runtime_of(read.connector).open_source(self._spark, request)

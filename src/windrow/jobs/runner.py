@@ -344,7 +344,7 @@ class RunningJob:
         self._progress.update(self._program, result, time.monotonic() - started)
 
     def status(self) -> JobStatus:
-        return self._progress.status()
+        return replace(self._progress.status(), windows=self._inputs.windows())
 
     @property
     def is_active(self) -> bool:

@@ -34,6 +34,16 @@ class TableLoad:
 
 
 @dataclass(frozen=True)
+class WindowCounts:
+    """Windows of telemetry with data that a source could take when it last looked, and that it must wait for; rows that came late."""
+
+    source: str
+    safe: int
+    waiting: int
+    late_rows: int
+
+
+@dataclass(frozen=True)
 class JobStatus:
     """Times are microseconds since the epoch. ``lag_seconds`` is how far the watermark is behind the last batch's arrival.
 
@@ -60,8 +70,9 @@ class JobStatus:
     error: str | None = None
     # Tables whose last refresh failed, with the reason: what was loaded before is still in force.
     stale_tables: Mapping[str, str] = field(default_factory=dict)
+    windows: tuple[WindowCounts, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("ledger", "systems")}
-        systems = [asdict(system) for system in self.systems]
-        return {**data, "systems": systems, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("ledger", "systems", "windows")}
+        systems, windows = [asdict(system) for system in self.systems], [asdict(own) for own in self.windows]
+        return {**data, "systems": systems, "windows": windows, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}

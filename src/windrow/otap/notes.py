@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from windrow.otap.covers import Cover
 from windrow.otap.timing import Window
 
 _PLANS, _READS = "plans", "reads"
-_SEEN, _LATE, _FAULTS, _BEGIN = "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json"
+_SEEN, _LATE, _FAULTS, _BEGIN, _AHEAD = "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json", "ahead.json"
 FOOTERS = "footers.jsonl"
 
 
@@ -47,6 +48,15 @@ class ReadReport:
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What a receiver last saw beyond the windows in work: those that can be taken, those that cannot yet; rows that came late."""
+
+    safe: int
+    waiting: int
+    late_rows: int
+
+
 class Notes:
     """A folder of small files. Whole files are replaced at once; lists only grow, and a line torn by a kill is passed over."""
 
@@ -62,6 +72,15 @@ class Notes:
 
     def save_begin(self, begin: int) -> None:
         self._replace(self.folder / _BEGIN, {"begin": begin})
+
+    def ahead(self) -> Ahead | None:
+        # It is for people to look at, and made anew at the next look.
+        with suppress(OSError, ValueError, TypeError):
+            return Ahead(**json.loads((self.folder / _AHEAD).read_text()))
+        return None
+
+    def save_ahead(self, ahead: Ahead) -> None:
+        self._replace(self.folder / _AHEAD, asdict(ahead))
 
     def plan(self, end: int) -> Plan | None:
         """The plan of the batch that ends there, if it was made before."""

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery, TimeRule
 from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, FooterCache
-from windrow.otap.notes import FOOTERS, LateRows, Notes, Plan
+from windrow.otap.notes import FOOTERS, Ahead, LateRows, Notes, Plan
 from windrow.otap.origins import ResourceIds
 from windrow.otap.places import Base
-from windrow.otap.timing import Timing, busy_windows, hand_over
+from windrow.otap.timing import Timing, busy_windows, count_busy, hand_over
 from windrow.otap.windows import row_times
 
 LOG = logging.getLogger("windrow.otap")
@@ -53,6 +53,8 @@ class Receiver:
         self._looked_at: int | None = None
         self._seen = notes.seen()
         self._faults = notes.faults()
+        self._late_count = sum(one.rows for one in notes.late())
+        self._ahead = notes.ahead()
         self._discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), wanted.timing, wanted.rule)
 
     def advance(self, done: int | None) -> int | None:
@@ -72,6 +74,7 @@ class Receiver:
         last = max((greatest for _, greatest in ranges), default=begin)
         safe = timing.window_at(last).end if self._wanted.is_ended else timing.safe_until(now)
         until = hand_over(timing, begin, safe, ranges, self._wanted.windows_at_once)
+        self._note_ahead(until, safe, timing.window_at(last).end, ranges)
         return done if until <= begin else until
 
     def plan(self, done: int | None, until: int) -> tuple[Cover, ...]:
@@ -121,6 +124,14 @@ class Receiver:
             self._notes.save_begin(begin)
         return begin
 
+    def _note_ahead(self, until: int, safe: int, end: int, ranges: list[tuple[int, int]]) -> None:
+        """What is there beyond the windows that are taken now, for people to look at."""
+        ready = count_busy(self._wanted.timing, until, min(safe, end), ranges)
+        ahead = Ahead(ready, count_busy(self._wanted.timing, until, end, ranges) - ready, self._late_count)
+        if ahead != self._ahead:
+            self._notes.save_ahead(ahead)
+            self._ahead = ahead
+
     def _note_late(self, files: list[DataFile], done: int) -> None:
         """Rows of new files for windows that were handed over are rejected, and each is counted."""
         for file in files:
@@ -131,6 +142,7 @@ class Receiver:
                 window = (one.window.start, one.window.end)
                 LOG.warning("%s: %d rows for a window that was handed over, from %d to %d", one.file, one.rows, *window)
             self._notes.add_late(late)
+            self._late_count += sum(one.rows for one in late)
             self._notes.add_seen([file.path])
             self._seen.add(file.path)
 

@@ -14,7 +14,7 @@ import windrow
 from tests.unit.otap.files import at, attribute, log, write
 from windrow.errors import UsageError
 from windrow.jobs.receivers import JobReceivers
-from windrow.observe.status import JobStatus
+from windrow.observe.status import JobStatus, WindowCounts
 from windrow.otap.notes import Notes
 
 SQL = """
@@ -57,6 +57,7 @@ def test_windows_are_whole_once_and_closed_by_their_own_end(spark: SparkSession,
     assert status.watermark == at("13:48") // 1000
     assert status.rows_in == 8
     assert status.ledger.is_balanced
+    assert status.windows == (WindowCounts("logs", 0, 1, 0),)
     notes = Notes(tmp_path / "state" / "errors" / "notes" / "logs")
     assert [plan.end for plan in notes.plans()] == [at("13:47"), at("13:48")]
 

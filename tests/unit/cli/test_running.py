@@ -15,7 +15,7 @@ from windrow.cli.live import Drawn, Plain, status_line
 from windrow.cli.report import Finish, print_report
 from windrow.cli.stopping import StopWish
 from windrow.observe.ledger import Account, Ledger
-from windrow.observe.status import ENDED, FAILED, STOPPED, WAITING, JobStatus
+from windrow.observe.status import ENDED, FAILED, STOPPED, WAITING, JobStatus, WindowCounts
 from windrow.resilience import CLOSED, OPEN, SystemState
 
 LEDGER = Ledger(
@@ -69,6 +69,12 @@ def test_a_ledger_that_does_not_add_up_is_said() -> None:
 )
 def test_the_report_says_how_it_ended(state: str, mode: str, said: str) -> None:
     assert said in report(JobStatus("candles", state, 3, ledger=LEDGER), mode)
+
+
+def test_the_status_line_says_how_far_telemetry_is() -> None:
+    status = JobStatus("a", "running", windows=(WindowCounts("logs", 2, 1_200, 3),))
+    assert status_line(status).endswith(" · logs: 2 windows safe, 1,200 waiting, 3 rows late")
+    assert status.to_json()["windows"] == [{"source": "logs", "safe": 2, "waiting": 1_200, "late_rows": 3}]
 
 
 def test_the_status_line_says_whom_a_job_waits_for() -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from tests.unit.otap.files import at, log, write
 from windrow.otap.discovery import TimeRule
-from windrow.otap.notes import Notes
+from windrow.otap.notes import Ahead, Notes
 from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
-from windrow.otap.timing import MINUTE, SECOND, Timing, Window
+from windrow.otap.timing import MINUTE, SECOND, Timing, Window, busy_windows, count_busy
 from windrow.otap.windows import Reading, WindowReader
 
 C = Timing(10 * MINUTE, MINUTE, MINUTE, MINUTE)
@@ -120,6 +120,29 @@ def test_a_log_without_a_time_does_not_move_the_start_to_1970(rig: Rig) -> None:
     write(rig.data, "logs", [log(0, observed_time_unix_nano=at("13:46:30")), log(at("13:47:30"))])
     assert rig.run(at("14:00"))[0] == (at("13:47"), [at("13:46:30")])
     assert rig.run(at("14:00")) == []
+
+
+def test_what_lies_ahead_is_noted(rig: Rig) -> None:
+    write(rig.data, "logs", [log(at(f"13:{minute}:30")) for minute in (40, 41, 42, 43)])
+    rig.now = at("13:54:00")
+    until = rig.receiver.advance(None)
+    assert rig.notes.ahead() == Ahead(safe=1, waiting=2, late_rows=0)
+    assert rig.receiver.plan(None, until or 0)
+    write(rig.data, "logs", [log(at("13:40:31"))], name="late.parquet")
+    rig.receiver.advance(until)
+    assert rig.notes.ahead() == Ahead(safe=0, waiting=2, late_rows=1)
+    rig.start()
+    rig.receiver.advance(until)
+    assert rig.notes.ahead() == Ahead(safe=0, waiting=2, late_rows=1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_windows_are_counted_as_they_would_be_taken(seed: int) -> None:
+    chance = random.Random(seed)
+    starts = [chance.randrange(100) * 20 * SECOND for _ in range(8)]
+    ranges = [(start, start + chance.randrange(20) * 10 * SECOND) for start in starts]
+    begin, end = chance.randrange(10) * 60 * SECOND, chance.randrange(10, 40) * 60 * SECOND
+    assert count_busy(Timing(), begin, end, ranges) == len(list(busy_windows(Timing(), begin, end, ranges)))
 
 
 def test_the_start_can_be_chosen(tmp_path: Path) -> None:

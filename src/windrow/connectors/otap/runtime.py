@@ -49,7 +49,7 @@ def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
         "schema": schema,
         "columns": pa.schema([(column.name, arrow_type(column.type)) for column in request.columns]).serialize().to_pybytes().hex(),
         "options": json.dumps(dict(request.options)),
-        "notes": _notes_folder(request),
+        "notes": tempfile.mkdtemp(prefix="windrow-otap-") if request.folder is None else notes_folder(request.folder),
         "ended": str(request.is_ended).lower(),
     }
     rows = spark.readStream.format(FORMAT).options(**options).load()
@@ -65,11 +65,10 @@ def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
     )
 
 
-def _notes_folder(request: SourceRequest) -> str:
-    if request.folder is None:
-        return tempfile.mkdtemp(prefix="windrow-otap-")
-    scheme = urlparse(request.folder).scheme
+def notes_folder(folder: str) -> str:
+    """The folder that a source may keep notes in, as a path on a local disk."""
+    scheme = urlparse(folder).scheme
     if scheme in ("", "file") or len(scheme) == 1:
-        return str(Path(urlparse(request.folder).path if scheme == "file" else request.folder))
+        return str(Path(urlparse(folder).path if scheme == "file" else folder))
     hint = "choose a local folder with --state; the telemetry itself may be anywhere"
-    raise UsageError("WR883", f"an OTAP source keeps notes in the state folder, and {request.folder} is not on a local disk", hint)
+    raise UsageError("WR883", f"an OTAP source keeps notes in the state folder, and {folder} is not on a local disk", hint)
