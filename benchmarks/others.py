@@ -122,14 +122,15 @@ def _many_groups(folder: Path, pairs: int) -> None:
 
 def _cut(source: Path, folder: Path, batches: int, rows: int) -> None:
     """The first rows of the input in small files."""
-    if folder.exists():
+    if (folder / "_DONE").exists():
         return
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     table = pq.read_table(sorted(source.glob("part-*"))[0])
     for number in range(batches):
         path = folder / f"part-{number:05d}.parquet"
         pq.write_table(table.slice(number * rows, rows), path)
         _date(path, number)
+    (folder / "_DONE").touch()
 
 
 def _date(path: Path, number: int) -> None:
