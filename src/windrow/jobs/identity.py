@@ -56,8 +56,9 @@ def _essence(stage: Stage) -> Stage:
             return replace(stage, read=read)
         case _:
             return stage
-    free = tuple(spec.key.removesuffix("*").lower() for spec in specs if spec.may_change or spec.is_secret)
-    kept = tuple((key, value) for key, value in stage.options if not free or not key.lower().startswith(free))
+    free = {spec.key.lower() for spec in specs if spec.may_change or spec.is_secret}
+    prefixes = tuple(key.removesuffix("*") for key in free if key.endswith(".*"))
+    kept = tuple((key, value) for key, value in stage.options if key.lower() not in free and not key.lower().startswith(prefixes))
     return replace(stage, options=kept)
 
 
