@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from windrow.connectors.arrow_frames import map_in_arrow
 from windrow.errors import JobError
 from windrow.plan.stages import Aggregate
-from windrow.spark.buckets import BUCKET, BucketWork, books_of
+from windrow.spark.buckets import BUCKET, PAYLOAD, BucketWork, books_of
 from windrow.spark.carrying import ROW
+from windrow.spark.expressions import quote
 from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.home import Gathered, Taken, kept_rows
 from windrow.spark.job_state import JobState, StepInput
@@ -56,7 +56,7 @@ class Distributed:
             fed = frame.sparkSession.sql(sql(view))
             placed = fed.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
             names = placed.columns
-            found = map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()
+            found = _map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()
             parts = books_of(found["payload"])
             books = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
         self.state.schemas[self.stage.name] = kept_rows(books).drop_columns([ROW, ROWS_COUNT]).schema
@@ -129,3 +129,16 @@ def _schema_of(frame: DataFrame) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(frame.schema)
+
+
+def _map_in_arrow(frame: DataFrame, receive: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
+    """``DataFrame.mapInArrow`` without its demand for pandas, which it never uses. What comes back is one column of bytes."""
+    from pyspark.sql import DataFrame as Frame
+    from pyspark.sql.types import BinaryType, StructType
+    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.util import PythonEvalType
+
+    shape = StructType().add(PAYLOAD.names[0], BinaryType())
+    function = UserDefinedFunction(receive, shape, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    columns: Any = function(*(frame[quote(name)] for name in frame.columns))
+    return Frame(frame._jdf.mapInArrow(columns._jc, False, None), frame.sparkSession)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.connectors.arrow_frames import batches_of
 from windrow.connectors.encoding import in_micros, quoted
 from windrow.connectors.otlp.client import Client, open_client, rejected
 from windrow.connectors.otlp.failures import REFUSED, classify, explain, pause_of
 from windrow.connectors.otlp.fields import check_columns
 from windrow.connectors.otlp.settings import BAD_OPTION, Settings
 from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.streaming import arrow_batches
 from windrow.errors import JobError
 from windrow.otap.rebuild.rows import Marks, request_of
 from windrow.resilience import Guard, RetryRule
@@ -80,7 +80,7 @@ class OtlpSink:
         else:
             assert output.frame is not None
             had = [*wanted, *([EMISSION] if EMISSION in output.frame.columns and EMISSION not in wanted else ())]
-            batches = batches_of(output.frame.select(*map(quoted, had)))
+            batches = arrow_batches(output.frame.select(*map(quoted, had)))
         for batch in batches:
             table = in_micros(pa.Table.from_batches([batch]))
             for start in range(0, table.num_rows, self._settings.most_rows):

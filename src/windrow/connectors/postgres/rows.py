@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from windrow.connectors.arrow_frames import batches_of
 from windrow.connectors.encoding import SPARK_JSON, Spell, in_micros, is_nested, json_spelling, plain_spelling, quoted
 from windrow.connectors.postgres.failures import RowsFailedError
 from windrow.connectors.postgres.types import ColumnType
 from windrow.connectors.runtime import SEQ, Output
+from windrow.connectors.streaming import arrow_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -102,7 +102,7 @@ def _flat(frame: DataFrame, columns: tuple[str, ...], targets: dict[str, ColumnT
 
 def _computed(frame: DataFrame) -> Iterator[pa.RecordBatch]:
     try:
-        yield from batches_of(frame)
+        yield from arrow_batches(frame, _ROWS_AT_ONCE)
     except GeneratorExit:
         raise
     except Exception as error:
