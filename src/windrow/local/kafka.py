@@ -84,7 +84,7 @@ class LocalBroker:
         java = str(ensure_java(install=False).path / "bin" / "java")
         properties = self._write_properties()
         command = [java, *_JVM, *_LOGGING, "-cp", jars]
-        self._format([*command, "kafka.tools.StorageTool", "format", "--cluster-id", _cluster_id(), "--config", str(properties)])
+        self._format([*command, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "--config", str(properties)])
         with self.log.open("ab") as log:
             # A session of its own: it outlives this program and never sees its Ctrl-C.
             self._process = subprocess.Popen(
@@ -240,6 +240,7 @@ def free_port() -> int:
 
 
 def _cluster_id() -> str:
+    """May begin with a hyphen, which must not be taken for an option."""
     return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
