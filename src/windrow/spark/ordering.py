@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from windrow.connectors.registry import CONNECTORS
 from windrow.plan.stages import Aggregate, Derive, Explode, Feed, Job, LateRows, Read, Stage, Write
 from windrow.spark.feeds import form_of
-
-# Sinks that show rows to a person or a test, in order, or keep the last of several with one key.
-_ORDERED_SINKS = {"console", "memory", "postgres"}
 
 
 def needs_order(job: Job) -> bool:
@@ -21,7 +19,7 @@ def _asks(stage: Stage, job: Job) -> bool:
         case LateRows() | Explode():
             return False
         case Write(connector=connector, input=name):
-            return connector in _ORDERED_SINKS and not isinstance(job.stage(name), Aggregate)
+            return CONNECTORS[connector].is_ordered and not isinstance(job.stage(name), Aggregate)
         case Derive(limit=limit, order_by=order_by):
             return limit is not None or bool(order_by)
         case Aggregate(feed=feed, aggregates=aggregates, is_exact=is_exact):

@@ -13,4 +13,5 @@ CONSOLE = ConnectorSpec(
         OptionSpec("rows", OptionKind.INTEGER, "how many rows of a batch are shown at most; 20 for tables, all for json", example="100"),
         OptionSpec("width", OptionKind.INTEGER, "longer values are cut in tables", default="40", example="80"),
     ),
+    is_ordered=True,
 )

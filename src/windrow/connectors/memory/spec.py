@@ -15,4 +15,5 @@ MEMORY = ConnectorSpec(
     sink=(),
     source_partitions=None,
     is_loadable=True,
+    is_ordered=True,
 )

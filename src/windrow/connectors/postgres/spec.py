@@ -74,4 +74,5 @@ POSTGRES = ConnectorSpec(
     source_partitions=1,
     is_loadable=True,
     is_streamable=False,
+    is_ordered=True,
 )
