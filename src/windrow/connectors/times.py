@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
+from windrow.errors import UsageError
 from windrow.model.window import DAY, HOUR, MILLI, MINUTE, SECOND, WEEK
 
 _UNITS = {"us": 1, "ms": MILLI, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
@@ -40,3 +42,12 @@ def parse_time(text: str) -> int:
         raise ValueError("not a time: write 2026-01-01T00:00:00Z") from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return (at - _EPOCH) // timedelta(microseconds=1)
+
+
+def duration_option(options: Mapping[str, str], key: str, default: str, code: str) -> int:
+    """Microseconds of an option that was given, or of its default; ``code`` is that of the connector's bad options."""
+    text = options.get(key, default)
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(code, f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
-from windrow.connectors.times import parse_duration
+from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
 
 KAFKA = "kafka."
@@ -83,11 +83,7 @@ def _positive(options: Mapping[str, str], key: str) -> int | None:
 
 
 def _seconds(options: Mapping[str, str], key: str, default: str) -> float:
-    text = options.get(key, default)
-    try:
-        seconds = parse_duration(text) / 1_000_000
-    except ValueError as error:
-        raise UsageError(BAD_OPTION, f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None
+    seconds = duration_option(options, key, default, BAD_OPTION) / 1_000_000
     if seconds < 1:
-        raise UsageError(BAD_OPTION, f"'{key}' = '{text}' is less than a second", f"'{key}' = '{default}'")
+        raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}' is less than a second", f"'{key}' = '{default}'")
     return seconds

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.runtime import SourceRequest
-from windrow.connectors.times import parse_duration
+from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
 from windrow.model.types import BINARY, STRING
 
@@ -96,8 +96,8 @@ class SourceSettings:
             offsets=_offsets(options),
             start_millis=_start(options),
             per_batch=_count(options, "max.offsets.per.trigger", 1_000_000),
-            wait=_seconds(options, "topic.wait.timeout", 30),
-            interval=_seconds(options, "topic.retry.interval", 1),
+            wait=duration_option(options, "topic.wait.timeout", "30s", BAD_OPTION) / 1_000_000,
+            interval=duration_option(options, "topic.retry.interval", "1s", BAD_OPTION) / 1_000_000,
             fails_on_loss=_flag(options, "fail.on.data.loss", default=True),
             group=(options.get("group.id") or f"windrow-{request.job}") if shows_group else None,
             avro=_avro(options) if "avro" in (format_, key_format) else None,
@@ -211,10 +211,3 @@ def _count(options: Mapping[str, str], key: str, default: int) -> int:
     if not text.strip().isdecimal() or int(text) < 1:
         raise UsageError(BAD_OPTION, f"'{key}' = '{text}' is not a number of records", f"'{key}' = '{default}'")
     return int(text)
-
-
-def _seconds(options: Mapping[str, str], key: str, default: int) -> float:
-    try:
-        return parse_duration(options.get(key, f"{default}s")) / 1_000_000
-    except ValueError as error:
-        raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}': {error}", f"'{key}' = '{default}s'") from None

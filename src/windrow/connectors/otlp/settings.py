@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from windrow.connectors.otlp.spec import GRPC, OTLP
-from windrow.connectors.times import parse_duration
+from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
 
 BAD_OPTION = "WR887"
@@ -87,7 +87,4 @@ def _positive(options: Mapping[str, str], key: str) -> int:
 
 
 def _seconds(options: Mapping[str, str], key: str) -> float:
-    try:
-        return parse_duration(options[key]) / 1_000_000
-    except ValueError as error:
-        raise UsageError(BAD_OPTION, f"'{key}' = '{options[key]}': {error}", f"'{key}' = '{_DEFAULTS[key]}'") from None
+    return duration_option(options, key, _DEFAULTS[key], BAD_OPTION) / 1_000_000

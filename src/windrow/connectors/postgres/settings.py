@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from windrow.connectors.times import parse_duration
+from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -56,9 +56,9 @@ class Server:
         return cls(
             conninfo,
             f"PostgreSQL at {known['host']}:{known.get('port', 5432)}/{known.get('dbname') or known.get('user') or ''}".rstrip("/"),
-            max(1, _micros(options, "connect.timeout", "10s") // _MICROS),
-            _micros(options, "statement.timeout", "10m") // 1000,
-            _micros(options, "retry.timeout", "10m") / _MICROS,
+            max(1, duration_option(options, "connect.timeout", "10s", "WR870") // _MICROS),
+            duration_option(options, "statement.timeout", "10m", "WR870") // 1000,
+            duration_option(options, "retry.timeout", "10m", "WR870") / _MICROS,
         )
 
     def connect(self) -> Connection:
@@ -131,11 +131,3 @@ def quoted(name: str) -> str:
     '"od""d"'
     """
     return '"' + name.replace('"', '""') + '"'
-
-
-def _micros(options: Mapping[str, str], key: str, default: str) -> int:
-    text = options.get(key, default)
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError("WR870", f"'{key}' = '{text}': {error}", f"'{key}' = '{default}'") from None
