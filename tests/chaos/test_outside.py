@@ -10,7 +10,6 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from tests.chaos.outside import Job, Load, bounce, make_topics, until
 from tests.integration.written import read_topic
 from windrow.errors import UsageError
 from windrow.local.kafka import LocalBroker
-from windrow.local.postgres import PostgresServer, needed_programs
+from windrow.local.postgres import PostgresServer, needed_programs, temporary_server
 
 pytestmark = pytest.mark.chaos
 
@@ -57,15 +56,8 @@ def database() -> Iterator[PostgresServer]:
         needed_programs()
     except UsageError as error:
         pytest.skip(str(error))
-    # Not a folder of pytest's: only their owner may enter those, and the server runs as somebody else.
-    with TemporaryDirectory(prefix="windrow-chaos-") as folder:
-        server = PostgresServer(Path(folder))
-        server.start()
-        try:
-            server.create()
-            yield server
-        finally:
-            server.stop()
+    with temporary_server("chaos") as server:
+        yield server
 
 
 def expected_candles(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -15,7 +14,7 @@ from pyspark.sql import SparkSession
 from windrow.errors import UsageError
 from windrow.jars import KAFKA_CONNECTOR, jar_files
 from windrow.local.kafka import LocalBroker
-from windrow.local.postgres import PostgresServer, needed_programs
+from windrow.local.postgres import PostgresServer, needed_programs, temporary_server
 from windrow.spark.session import make_session
 
 
@@ -80,12 +79,5 @@ def postgres() -> Iterator[PostgresServer]:
         needed_programs()
     except UsageError as error:
         pytest.skip(str(error))
-    # Not a folder of pytest's: only their owner may enter those, and the server runs as somebody else.
-    with TemporaryDirectory(prefix="windrow-postgres-") as folder:
-        server = PostgresServer(Path(folder))
-        server.start()
-        try:
-            server.create()
-            yield server
-        finally:
-            server.stop()
+    with temporary_server("postgres") as server:
+        yield server

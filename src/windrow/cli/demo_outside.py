@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from windrow.cli.kafka import local_broker
 from windrow.cli.screen import say, table
 from windrow.errors import UsageError
 from windrow.local.kafka import LocalBroker
-from windrow.local.postgres import PostgresServer, read_rows
+from windrow.local.postgres import read_rows, temporary_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -136,15 +135,8 @@ def database(url: str | None, tell: Say) -> Iterator[Table]:
         tell(f"candles go to table {_TABLE} of the database named, and stay there")
         yield Table(url)
         return
-    with tempfile.TemporaryDirectory(prefix="windrow-demo-postgres-") as folder:
-        server = PostgresServer(Path(folder))
-        tell(f"starting a PostgreSQL server on port {server.port} ...")
-        server.start()
-        try:
-            server.create()
-            yield Table(server.dsn)
-        finally:
-            server.stop()
+    with temporary_server("demo-postgres", lambda server: tell(f"starting a PostgreSQL server on port {server.port} ...")) as server:
+        yield Table(server.dsn)
 
 
 def with_clauses(sql: str, source: str, sink: str) -> str:

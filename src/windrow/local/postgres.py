@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -143,3 +145,20 @@ def _is_alive(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return state != "Z"
+
+
+@contextmanager
+def temporary_server(name: str, tell: Callable[[PostgresServer], None] = lambda _server: None) -> Iterator[PostgresServer]:
+    """A server with an empty database that is gone afterwards; ``tell`` is called before it starts.
+
+    Its folder is one of the system's own: the server runs as somebody else, who may not enter just any.
+    """
+    with TemporaryDirectory(prefix=f"windrow-{name}-") as folder:
+        server = PostgresServer(Path(folder))
+        tell(server)
+        server.start()
+        try:
+            server.create()
+            yield server
+        finally:
+            server.stop()
