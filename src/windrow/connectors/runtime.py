@@ -22,6 +22,13 @@ ORIGINAL = "_original"
 BAD = "_bad"
 SEQ = "_seq"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")
+# SQL of what a source of one partition, without keys and headers, knows of where its rows came from; the engine adds the arrival time.
+NO_PROVENANCE = {
+    "_timestamp": "CAST(NULL AS TIMESTAMP)",
+    "_partition": "0",
+    "_key": "CAST(NULL AS STRING)",
+    "_headers": "CAST(NULL AS MAP<STRING, STRING>)",
+}
 
 
 def _unseen(_rows: int, _total: int | None) -> None:

@@ -17,6 +17,8 @@ class Checkpoint:
     def __init__(self, spark: SparkSession | None, folder: Folder) -> None:
         self._spark = spark
         self.path = f"{folder.path}/checkpoint"
+        # Of the batch that was asked for last: its time and its offsets are asked for one after the other.
+        self._read: tuple[int, list[str]] | None = None
 
     def last_committed(self) -> int:
         """-1 where no batch was."""
@@ -56,7 +58,7 @@ class Checkpoint:
 
     def plan_empty(self, batch_id: int, now_ms: int) -> None:
         """Note a batch that reads nothing of any source: it ends where the one before it did."""
-        lines = self._offsets.read(str(batch_id - 1)).decode().splitlines()
+        lines = list(self._lines(batch_id - 1))
         about = json.loads(lines[1])
         about["batchTimestampMs"] = now_ms
         lines[1] = json.dumps(about, separators=(",", ":"))
@@ -69,8 +71,7 @@ class Checkpoint:
 
     def arrival_of(self, batch_id: int) -> int:
         """Spark notes a batch's time in its offset log before the batch runs, so a batch that runs again sees the same."""
-        text = self._offsets.read(str(batch_id)).decode()
-        for line in text.splitlines():
+        for line in self._lines(batch_id):
             if line.startswith("{"):
                 noted = json.loads(line).get("batchTimestampMs")
                 if noted is not None:
@@ -80,9 +81,14 @@ class Checkpoint:
     def offsets_of(self, batch_id: int) -> list[dict[str, Any]]:
         """How far a batch reads each source, in the order of the query; empty for a source that Spark notes otherwise."""
         # After a line of version and one about the batch.
-        lines = self._offsets.read(str(batch_id)).decode().splitlines()[2:]
-        found = [json.loads(line) if line.startswith("{") else {} for line in lines]
+        found = [json.loads(line) if line.startswith("{") else {} for line in self._lines(batch_id)[2:]]
         return [offset if isinstance(offset, dict) else {} for offset in found]
+
+    def _lines(self, batch_id: int) -> list[str]:
+        """Spark writes the entry of a batch once, before the batch runs."""
+        if self._read is None or self._read[0] != batch_id:
+            self._read = batch_id, self._offsets.read(str(batch_id)).decode().splitlines()
+        return self._read[1]
 
     def forget_unplanned_files(self, sources: int) -> None:
         """Spark's file source notes the files of its next batch before the batch itself is noted. A kill between the two would

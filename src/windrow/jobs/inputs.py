@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windrow.connectors.otap.runtime import notes_folder
-from windrow.connectors.otap.spec import OTAP
 from windrow.connectors.runtime import Reading, SourceRequest, SourceStream
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connecting import runtime_of
@@ -16,7 +13,6 @@ from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import LoadWatch
 from windrow.observe.status import TableLoad, WindowCounts
-from windrow.otap.notes import Notes
 from windrow.plan.stages import Job, Read
 from windrow.spark.folders import Folder, folder_name
 from windrow.spark.mixing import mix_sources, pick_source
@@ -36,6 +32,7 @@ class Inputs:
         job: Job,
         options: RunOptions,
         folder: Folder,
+        checkpoint: Checkpoint,
         stopping: threading.Event,
         on_load: Callable[[TableLoad], None],
     ) -> None:
@@ -46,7 +43,7 @@ class Inputs:
         self._stopping = stopping
         self._on_load = on_load
         self._is_ordered = needs_order(job)
-        self._checkpoint = Checkpoint(spark, folder)
+        self._checkpoint = checkpoint
         self._streams: dict[str, SourceStream] = {}
         self._readers: dict[str, RowReader] = {}
         self.partitions: dict[str, tuple[int, ...] | None] = {}
@@ -68,9 +65,9 @@ class Inputs:
         return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
 
     def windows(self) -> tuple[WindowCounts, ...]:
-        """How far the sources of telemetry are, by the notes they keep."""
-        telemetry = [read for read in self._job.reads if read.connector == OTAP.name]
-        found = [(read.name, Notes(Path(notes_folder(self._notes_folder(read)))).ahead()) for read in telemetry]
+        """How far the sources are that hand over whole windows, by the notes they keep."""
+        askers = [(read, getattr(runtime_of(read.connector), "windows_ahead", None)) for read in self._job.reads]
+        found = [(read.name, ask(self._notes_folder(read))) for read, ask in askers if ask is not None]
         return tuple(WindowCounts(name, own.safe, own.waiting, own.late_rows) for name, own in found if own is not None)
 
     def _notes_folder(self, read: Read) -> str:

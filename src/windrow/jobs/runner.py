@@ -140,7 +140,7 @@ class RunningJob:
         self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping)
 
     def _make_inputs(self) -> Inputs:
-        return Inputs(self._spark, self.job, self._options, self.folder, self._is_stopping, self._on_load)
+        return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
 
     def start(self) -> None:
         self._begin()

@@ -143,7 +143,7 @@ class _CaseJob(RunningJob):
         self.is_end = False
 
     def _make_inputs(self) -> Inputs:
-        made = _CaseInputs(self._spark, self.job, self._options, self.folder, self._is_stopping, self._on_load)
+        made = _CaseInputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
         made.known = self._case.partitions()
         return made
 

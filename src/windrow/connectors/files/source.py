@@ -11,7 +11,7 @@ from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
-from windrow.connectors.runtime import BAD, RAW, SEQ, SourceRequest, SourceStream
+from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.model.types import ColumnDef
 
@@ -60,14 +60,11 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
     """
     place = _PLACE if _PLACE in frame.columns else "_offset"
     later = {
-        "_timestamp": "CAST(NULL AS TIMESTAMP)",
-        "_partition": "0",
+        **NO_PROVENANCE,
         # Known for as long as a task reads from the file. By itself, because what is not deterministic is computed for every row.
         _ADDRESS: "input_file_name()",
         # It comes percent-encoded, but a plus in it is a plus; and a path of this machine has one slash elsewhere.
         "_topic": f"try_url_decode(replace(regexp_replace({_ADDRESS}, '^file:///', 'file:/'), '+', '%2B'))",
-        "_key": "CAST(NULL AS STRING)",
-        "_headers": "CAST(NULL AS MAP<STRING, STRING>)",
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
     }
     return SourceStream(frame, 1, format_, later)

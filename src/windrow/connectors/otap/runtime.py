@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 from windrow.connectors.otap.settings import read_settings
-from windrow.connectors.runtime import SEQ, SourceRequest, SourceStream
+from windrow.connectors.runtime import NO_PROVENANCE, SEQ, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.otap.places import Base
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from windrow.otap.notes import Ahead
 
 _ADDED = {SEQ: "BIGINT", "_offset": "BIGINT", "_topic": "STRING"}
 
@@ -26,7 +28,7 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     if not base.is_there:
         hint = f"make it, or try it out: windrow otap generate {settings.path}"
         raise UsageError("WR882", f"there is no folder {settings.path}", hint)
-    return SourceStream(_frame(spark, request), 1, None)
+    return SourceStream(_frame(spark, request), 1, None, NO_PROVENANCE)
 
 
 def watermark_of(offset: Mapping[str, Any]) -> int | None:
@@ -35,9 +37,15 @@ def watermark_of(offset: Mapping[str, Any]) -> int | None:
     return None if until is None else int(until) // 1000
 
 
+def windows_ahead(folder: str) -> Ahead | None:
+    """How many windows are safe or waiting, by the notes that a source keeps in its folder; None before it has looked."""
+    from windrow.otap.notes import Notes
+
+    return Notes(Path(notes_folder(folder))).ahead()
+
+
 def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
     import pyarrow as pa
-    from pyspark.sql import functions as F
 
     from windrow.connectors.otap.reader import FORMAT, OtapSource
     from windrow.connectors.otap.shape import arrow_type
@@ -52,17 +60,7 @@ def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
         "notes": tempfile.mkdtemp(prefix="windrow-otap-") if request.folder is None else notes_folder(request.folder),
         "ended": str(request.is_ended).lower(),
     }
-    rows = spark.readStream.format(FORMAT).options(**options).load()
-    return rows.select(
-        *(F.col(f"`{name}`") for name in columns),
-        F.lit(None).cast("timestamp").alias("_timestamp"),
-        F.lit(0).alias("_partition"),
-        F.col("_offset"),
-        F.col("_topic"),
-        F.lit(None).cast("string").alias("_key"),
-        F.lit(None).cast("map<string,string>").alias("_headers"),
-        F.col(SEQ),
-    )
+    return spark.readStream.format(FORMAT).options(**options).load()
 
 
 def notes_folder(folder: str) -> str:
