@@ -52,6 +52,7 @@ from windrow.windowing.step import Tick
 from windrow.windowing.waiting import WAITING
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -204,10 +205,14 @@ class BatchProgram:
         run.flows[stage.name] = limited(self._spark, flow, stage.limit, run.counters, f"{stage.name}@limit")
         if not stage.keeps_rows:
             return
+        self._keep(stage.name, rows, run)
+
+    def _keep(self, name: str, rows: pa.Table | None, run: Run) -> None:
+        """Rows for the state of a stage that knows no windows: its step is asked when something changes, not by the watermark."""
         tick = Tick(None, None, run.batch.now)
-        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
-        run.tables[stage.name] = outcome.state
-        run.steps[stage.name] = StepInput(tick, rows)
+        outcome = self.steps[name].step(self.state.tables.get(name, {}), self.state.take_schema(name, rows), tick)
+        run.tables[name] = outcome.state
+        run.steps[name] = StepInput(tick, rows)
 
     def _enrich(self, stage: Enrich, run: Run) -> None:
         source = run.flows.get(stage.stream.input)
@@ -231,12 +236,7 @@ class BatchProgram:
             if waited.found.total is not None:
                 book_filter(run.result.ledger, stage.name, waited.found.total, waited.found.total - waited.found.skipped)
         if waited.change is not None:
-            tick = Tick(None, None, run.batch.now)
-            outcome = self.steps[stage.name].step(
-                self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, waited.change), tick
-            )
-            run.tables[stage.name] = outcome.state
-            run.steps[stage.name] = StepInput(tick, waited.change)
+            self._keep(stage.name, waited.change, run)
 
     def _table(self, name: str, run: Run) -> DataFrame:
         stage = self.job.stage(name)
@@ -252,10 +252,7 @@ class BatchProgram:
             run.flows[stage.name] = Flow(source.columns, table=rows)
         if rows is None and stage.ttl is None:
             return
-        tick = Tick(None, None, run.batch.now)
-        outcome = self.steps[stage.name].step(self.state.tables.get(stage.name, {}), self.state.take_schema(stage.name, rows), tick)
-        run.tables[stage.name] = outcome.state
-        run.steps[stage.name] = StepInput(tick, rows)
+        self._keep(stage.name, rows, run)
 
     def _join(self, stage: IntervalJoin, run: Run) -> None:
         before, after = (self.watermarks.least(stage.name, clocks) for clocks in (run.before, run.clocks))
