@@ -148,7 +148,7 @@ class JobHistory:
 
     def reached(self) -> dict[int, list[dict[str, Any]]]:
         """How far each source had been read after every batch that a job can be taken back to."""
-        return {batch: list(self._checkpoint.offsets_of(batch)) for batch in sorted(self._checkpoint.restorable())}
+        return {batch: self._checkpoint.offsets_of(batch) for batch in sorted(self._checkpoint.restorable())}
 
     def restore(self, batch_id: int) -> int:
         """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""

@@ -28,7 +28,7 @@ def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:
     if CARD not in folder.names() or not has_begun:
         card = {"format": _FORMAT, "job": job.name, "fingerprint": fingerprint, "id": uuid.uuid4().hex}
         folder.write(CARD, json.dumps(card).encode())
-        return card_id(folder)
+        return str(card["id"])
     known = json.loads(folder.read(CARD))
     if known.get("format") != _FORMAT or "id" not in known:
         raise UsageError(
@@ -40,7 +40,7 @@ def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:
             f"the state in {folder.path} belongs to other statements than those of job {job.name}: the file has changed since",
             "start with a new --state folder, or undo the change",
         )
-    return card_id(folder)
+    return str(known["id"])
 
 
 def _essence(stage: Stage) -> Stage:

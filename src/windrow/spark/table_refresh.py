@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windrow.connectors.runtime import SourceStream
-from windrow.errors import JobError
 from windrow.plan.stages import Job, LoadTable, Read
+from windrow.resilience import StoppedWaitingError
 from windrow.spark.table_versions import BASE, PART, WHOLE, TableVersion, TableVersions
 from windrow.spark.tables import Loaded, ReferenceTables
 
@@ -95,11 +95,8 @@ class TableRefresh:
         try:
             stream = self._open(read, fresh.offset)
             loaded = None if stream.is_unchanged else self._tables.read(fresh.table, stream)
-        except JobError as error:
-            if error.code == "WR821":
-                raise
-            self._failed(fresh, error)
-            return None
+        except StoppedWaitingError:
+            raise
         except Exception as error:
             self._failed(fresh, error)
             return None
