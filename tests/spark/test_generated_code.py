@@ -23,7 +23,7 @@ FORMS = {
     "changes": "SELECT symbol, LAST(price) AS a, COUNT(*) + 1 AS n FROM trades GROUP BY symbol WINDOW TUMBLING(10s) EMIT CHANGES",
 }
 BATCHES = 6
-# The first watermark changes the shape of a session's rows, and Spark's own code for the last batch is not ours to judge.
+# Spark's own code for the last batch is not ours to judge.
 MOST = 3
 
 

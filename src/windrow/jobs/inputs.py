@@ -15,8 +15,9 @@ from windrow.jobs.progress import LoadWatch
 from windrow.observe.status import TableLoad, WindowCounts
 from windrow.plan.stages import Job, Read
 from windrow.spark.folders import Folder, folder_name
-from windrow.spark.mixing import mix_sources, pick_source
+from windrow.spark.mixing import mix_sources, picked_source
 from windrow.spark.ordering import needs_order
+from windrow.spark.querying import GIVEN, Select
 from windrow.spark.reading import RowReader
 
 if TYPE_CHECKING:
@@ -111,13 +112,11 @@ class Inputs:
     def _has_ticks(self) -> bool:
         return self._job.needs_ticks and self._options.mode == "continuous"
 
-    def handed_over(self, frame: DataFrame) -> dict[str, DataFrame]:
-        """A micro-batch by source, as each handed it over."""
+    def rows(self, frame: DataFrame, now: int) -> dict[str, Select]:
+        """The rows of a micro-batch, by source."""
         is_mixed = len(self._job.reads) > 1 or self._has_ticks
-        return {read.name: pick_source(frame, read.name, len(self._job.reads), is_mixed) for read in self._job.reads}
-
-    def rows(self, frames: dict[str, DataFrame], now: int) -> dict[str, DataFrame]:
-        return {name: self._readers[name].rows(frame, now) for name, frame in frames.items()}
+        picked = {read.name: picked_source(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
+        return {name: self._readers[name].rows(frame, now, own) for name, own in picked.items()}
 
     def is_raw(self, source: str) -> bool:
         """Whether a source hands over text that is decoded after it."""

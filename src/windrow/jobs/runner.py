@@ -28,6 +28,7 @@ from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
 from windrow.spark.homes import HomeRules
 from windrow.spark.program import BatchProgram
+from windrow.spark.querying import Select
 from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
@@ -237,20 +238,20 @@ class RunningJob:
                 "run with a new --state folder to take them in; nothing of them was read",
             )
         readings = self._inputs.readings(batch_id)
-        self._run_batch(batch_id, self._inputs.handed_over(frame), frame.sparkSession)
+        self._run_batch(batch_id, frame)
         for _, reading, offset in readings:
             reading.committed(offset)
 
-    def _run_batch(self, batch_id: int, frames: dict[str, DataFrame], session: SparkSession) -> None:
-        """``frames`` are as the sources handed them over."""
+    def _run_batch(self, batch_id: int, frame: DataFrame | None) -> None:
+        """``frame`` is what the sources handed over."""
         started = time.monotonic()
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
-        rows = self._inputs.rows(frames, now)
+        rows = {} if frame is None else self._inputs.rows(frame, now)
         replay = self._replays.plan(batch_id)
         if replay.letters:
-            rows = self._with_replayed(rows, replay, session, now)
+            rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)
         result = self._program.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts))
         self._commit(result, replay)
         self._refresh.after_batch(batch_id)
@@ -259,22 +260,22 @@ class RunningJob:
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
 
-    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
-        costly = frozenset(name for name in frames if self._inputs.is_raw(name))
-        return BatchInput(batch_id, frames, now, costly=costly, stated_watermarks=self._inputs.stated_watermarks(batch_id))
+    def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
+        costly = frozenset(name for name in rows if self._inputs.is_raw(name))
+        return BatchInput(batch_id, rows, now, costly=costly, stated_watermarks=self._inputs.stated_watermarks(batch_id))
 
-    def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
+    def _with_replayed(self, rows: dict[str, Select], replay: Replay, session: SparkSession, now: int) -> dict[str, Select]:
         both = dict(rows)
         for read in self.job.reads:
             if letters := replay.of(read.name):
                 again = replayed_rows(session, read, letters, now, is_raw=self._inputs.is_raw(read.name))
-                both[read.name] = rows[read.name].unionByName(again) if read.name in rows else again
+                both[read.name] = Select(rows[read.name].frame.unionByName(again) if read.name in rows else again)
         return both
 
     def _replay_alone(self, batch_id: int) -> None:
         """Dead letters that wait need no new rows: they are a batch that reads nothing of the sources, noted where Spark notes its own."""
         self._checkpoint.plan_empty(batch_id, time.time_ns() // 1_000_000)
-        self._run_batch(batch_id, {}, self._spark)
+        self._run_batch(batch_id, None)
         self._checkpoint.commit_empty(batch_id)
 
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:

@@ -18,12 +18,12 @@ from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.flow import Flow
 from windrow.spark.lanes import lane_of
 from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
-from windrow.spark.querying import query
+from windrow.spark.querying import Queries, Select
 from windrow.spark.reading import FATE, policies
 from windrow.windowing.clock import Clock
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from windrow.spark.batch import BatchResult
 
@@ -33,27 +33,28 @@ SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTUR
 
 
 class Accountant:
-    def __init__(self, spark: SparkSession, job: Job) -> None:
+    def __init__(self, spark: SparkSession, job: Job, queries: Queries) -> None:
         self._spark = spark
+        self._queries = queries
         self._job = job
         self._reads = {read.name: read for read in job.reads}
 
-    def judge_at_source(self, read: Read, frame: DataFrame, clock: Clock, now: int) -> DataFrame:
+    def judge_at_source(self, read: Read, rows: Select, clock: Clock, now: int) -> Select:
         """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
-        frame = self._with_marks(read, frame, clock, now)
+        rows = self._with_marks(read, rows, clock, now)
         behind = _behind(read, clock)
         if read.clock.late_rows != "drop" or behind is None:
-            return frame
+            return rows
         fate = f"CAST(CASE WHEN {behind} THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
-        return frame.selectExpr(f"* EXCEPT ({FATE})", f"{fate} AS {FATE}")
+        return Select(rows.given, f"SELECT * EXCEPT ({FATE}), {fate} AS {FATE} FROM {rows.source}")
 
-    def _with_marks(self, read: Read, frame: DataFrame, clock: Clock, now: int) -> DataFrame:
+    def _with_marks(self, read: Read, rows: Select, clock: Clock, now: int) -> Select:
         if read.clock.granularity != "row":
-            return frame
+            return rows
         own, source = marks_sql(clock, lane_of(read), read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0")
-        return frame.selectExpr("*", f"{own} AS {OWN_MARK}", f"{source} AS {SOURCE_MARK}")
+        return Select(rows.given, f"SELECT *, {own} AS {OWN_MARK}, {source} AS {SOURCE_MARK} FROM {rows.source}")
 
-    def account(self, read: Read, frame: DataFrame, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
+    def account(self, read: Read, rows: Select, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
         """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside.
 
         ``clock`` is the one the batch started with.
@@ -64,12 +65,12 @@ class Accountant:
         for index, stage in enumerate(filters):
             condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
             columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
-        row = carried_row(tuple(frame.columns), f"{FATE} <> 0")
+        row = carried_row(rows.columns, f"{FATE} <> 0")
         by = f"{FATE}, {_LANE}, {ROW}"
-        rows = f"SELECT *, {row} AS {ROW}, {lane_of(read)} AS {_LANE}"
-        found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM ({rows} FROM {view}) GROUP BY {by}")
+        placed = f"SELECT *, {row} AS {ROW}, {lane_of(read)} AS {_LANE}"
+        found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
-        found = unpack_rows(found, frame.schema)
+        found = unpack_rows(found, rows.schema)
         self.book_source(read.name, found, batch_id, result)
         result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
@@ -140,7 +141,7 @@ def _behind(read: Read, clock: Clock) -> str | None:
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_MARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
     lane = lane_of(read)
-    own = " OR ".join(f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(f'{mark}L', lane)})" for p, mark in marks.items())
+    own = " OR ".join(f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(mark, lane)})" for p, mark in marks.items())
     return f"({FATE} = 0 AND ({own}))" if marks else None
 
 

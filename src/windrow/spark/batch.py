@@ -10,6 +10,7 @@ from windrow.observe.ledger import Ledger
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.flow import Flow
 from windrow.spark.job_state import Change, JobState, StepInput
+from windrow.spark.querying import Select
 from windrow.windowing.clock import Clock
 from windrow.windowing.step import Tables
 
@@ -25,7 +26,7 @@ class BatchInput:
     """
 
     batch_id: int
-    frames: Mapping[str, DataFrame]
+    rows: Mapping[str, Select]
     now: int
     is_end: bool = False
     force_watermark: int | None = None

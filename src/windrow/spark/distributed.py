@@ -18,7 +18,7 @@ from windrow.spark.expressions import quote
 from windrow.spark.feeds import ROWS_COUNT
 from windrow.spark.home import Gathered, Taken, kept_rows
 from windrow.spark.job_state import JobState, StepInput
-from windrow.spark.querying import strictness, view_of
+from windrow.spark.querying import Select, frame_of_sql, strictness
 from windrow.spark.state_file import decode, frame_of
 from windrow.windowing.order import in_order
 from windrow.windowing.step import Tables, Tick, stack
@@ -46,14 +46,14 @@ class Distributed:
     def _work(self) -> BucketWork:
         return BucketWork(self.stage, self.folder, self.life, self.snapshot_every, self.retain)
 
-    def gather(self, frame: DataFrame, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered:
+    def gather(self, rows: Select, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered:
         work = self._work
 
         def receive(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return work.receive(batch_id, names, batches)
 
-        with view_of(frame) as view, strictness(frame.sparkSession, is_strict):
-            fed = frame.sparkSession.sql(sql(view))
+        with strictness(rows.given.sparkSession, is_strict):
+            fed = frame_of_sql(rows.given, sql(rows.source))
             placed = fed.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
             names = placed.columns
             found = _map_in_arrow(placed.repartition(self.buckets, BUCKET), receive).toArrow()

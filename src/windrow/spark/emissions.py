@@ -78,7 +78,7 @@ class Finisher:
     def _select(self, table: pa.Table, arrival: int) -> pa.Table:
         stage = self._stage
         frame = self._with_values(table)
-        arrived = f"timestamp_micros({of_batch(f'{arrival}L', SEQ)})"
+        arrived = f"timestamp_micros({of_batch(arrival, SEQ)})"
         frame = frame.selectExpr(
             "*",
             f"coalesce({quote(LAST_TIME if stage.keeps_time else END)}, {arrived}) AS `_event_time`",

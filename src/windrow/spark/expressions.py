@@ -51,16 +51,20 @@ def text_literal(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def of_batch(value: str, beside: str) -> str:
+# Goes before a constant of one batch: a comment to Spark, and a mark by which the constant is found again.
+BATCH_CONSTANT = "/*\x00*/"
+
+
+def of_batch(value: int | str, beside: str) -> str:
     """A constant of one batch, such as its watermark, kept out of the code that Spark generates. ``beside`` is a whole number of the row.
 
     Spark writes a number into that code as it stands, so each batch would be compiled and warmed up anew. An array is handed over
     from outside instead, and as its index is not known before the row is there, it is not folded into the number it holds.
 
-    >>> of_batch("17L", "`n`")
+    >>> of_batch(17, "`n`").replace(BATCH_CONSTANT, "")
     'get(array(17L), CAST(`n` & 0 AS INT))'
     """
-    return f"get(array({value}), CAST({beside} & 0 AS INT))"
+    return f"get(array({BATCH_CONSTANT}{value}L), CAST({beside} & 0 AS INT))"
 
 
 def to_sql(expr: Expr) -> str:

@@ -58,11 +58,14 @@ class FeedRequest:
     delay: int = 0
 
     @property
-    def mark(self) -> str | None:
+    def mark(self) -> str:
         """SQL of the watermark that a row is judged by."""
-        if self.marks is not None:
-            return _MARK
-        return None if self.watermark is None else of_batch(f"{self.watermark}L", TIME)
+        return _MARK if self.marks is not None else self.floor
+
+    @property
+    def floor(self) -> str:
+        """SQL of the watermark that the batch started with. The text is the same while there is none, so that it is planned once."""
+        return of_batch(NEVER if self.watermark is None else self.watermark, TIME)
 
 
 def fixed_of(stage: Aggregate) -> Fixed | None:
@@ -125,8 +128,7 @@ def _judged(stage: Aggregate, request: FeedRequest) -> str:
     ahead = f"{TIME} > unix_micros(`_timestamp`) + {request.max_future}"
     future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
     if request.marks is not None:
-        floor = of_batch(f"{NEVER if request.watermark is None else request.watermark}L", TIME)
-        own, source = (f"greatest({mark} - {request.delay}, {floor})" for mark in request.marks)
+        own, source = (f"greatest({mark} - {request.delay}, {request.floor})" for mark in request.marks)
         rows = f"SELECT *, {own} AS {_MARK}, {source} AS {_REACHED} FROM ({rows})"
     late, slices = _lateness(stage, request), _slice_sql(stage, request)
     judged = (
@@ -172,7 +174,7 @@ def _own_length(window: Session) -> int:
 def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     """SQL that is true for a row that no window takes any more."""
     fixed = fixed_of(stage)
-    if fixed is None or request.mark is None or isinstance(stage.late, IncludeInNext):
+    if fixed is None or isinstance(stage.late, IncludeInNext):
         return "false"
     return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
 
@@ -180,7 +182,7 @@ def _lateness(stage: Aggregate, request: FeedRequest) -> str:
 def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
     """SQL that is true for a row that INCLUDE_IN_NEXT moves to a later window."""
     fixed = fixed_of(stage)
-    if fixed is None or request.mark is None or not isinstance(stage.late, IncludeInNext):
+    if fixed is None or not isinstance(stage.late, IncludeInNext):
         return None
     return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
 
@@ -222,13 +224,13 @@ def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
     if fixed.advance == fixed.size:
         return _included(stage, fixed, mark, _last_start(fixed), "{0}")
     starts = f"sequence({_first_start(fixed)}, {_last_start(fixed)}, {fixed.advance}L)"
-    open_ones = starts if mark is None else f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark})"
+    open_ones = f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark})"
     return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, mark, open_ones, 'array({0})')} END)"
 
 
-def _included(stage: Aggregate, fixed: Fixed, mark: str | None, own: str, earliest: str) -> str:
+def _included(stage: Aggregate, fixed: Fixed, mark: str, own: str, earliest: str) -> str:
     """INCLUDE_IN_NEXT: a row that nothing takes goes to the earliest open window instead, ``{0}`` in ``earliest``."""
-    if not isinstance(stage.late, IncludeInNext) or mark is None:
+    if not isinstance(stage.late, IncludeInNext):
         return own
     # The least start of a window that ends after the mark.
     least = f"({mark} - {fixed.size - 1})"
@@ -253,7 +255,7 @@ def _is_carried(stage: Aggregate) -> str:
 
 def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
     """Rows whose own session would be over: the step decides, so each comes by itself."""
-    if not isinstance(stage.window, Session) or request.mark is None:
+    if not isinstance(stage.window, Session):
         return None
     return f"_judged = 0 AND {TIME} + {_own_length(stage.window)} <= {request.mark}"
 
@@ -263,7 +265,7 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
     for item in stage.aggregates:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
-            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(f"{request.batch_id}L", TIME), time=TIME, over=over)
+            sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
 

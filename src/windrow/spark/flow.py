@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.spark.querying import Select
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass
 class Flow:
-    """``columns`` are the visible ones; the rows have system columns beside them. Exactly one of frame and table is there."""
+    """``columns`` are the visible ones; the rows have system columns beside them. One of frame, table and rows is there from the start."""
 
     columns: tuple[str, ...]
     frame: DataFrame | None = None
     table: pa.Table | None = None
+    rows: Select | None = None
 
     def as_frame(self, spark: SparkSession) -> DataFrame:
+        if self.frame is None and self.rows is not None:
+            self.frame = self.rows.frame
         if self.frame is None:
             assert self.table is not None
             # One partition: small tables need no exchange to be grouped.
             self.frame = spark.createDataFrame(self.table).coalesce(1)
         return self.frame
+
+    def as_select(self, spark: SparkSession) -> Select:
+        return self.rows if self.rows is not None else Select(self.as_frame(spark))

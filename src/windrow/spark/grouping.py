@@ -27,6 +27,7 @@ from windrow.spark.job_state import having_name
 from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
+from windrow.spark.querying import Select
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
@@ -64,6 +65,7 @@ class Grouping:
         self._accountant = accountant
         # What the rows of each stage look like, for those that are set aside.
         self._shapes: dict[str, StructType] = {}
+        self._own_times: dict[str, str] = {}
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self.direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
 
@@ -101,26 +103,26 @@ class Grouping:
 
     def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: Run) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
-        frame = source.as_frame(self._spark)
+        given = source.as_select(self._spark)
         root, batch_id = self._marks.root_of(stage), run.batch.batch_id
         rides = direct is not None or has_own_clock(stage)
         request = FeedRequest(
             view="",
-            columns=tuple(frame.columns),
+            columns=given.columns,
             batch_id=batch_id,
             watermark=watermark,
             partitions=(self._partitions.get(root.name) or (0,)) if rides else (),
             lane=lane_of(root),
             is_direct=direct is not None,
-            own_time=None if stage.time is None else own_time_sql(stage.time, frame),
+            own_time=self._own_time(stage, given),
             max_future=root.time.max_future,
             marks=self._judged_by(stage, root, run) if stage.is_exact else None,
             delay=root.clock.delay if stage.delay is None else stage.delay,
         )
         home = self._home_of(stage, run)
-        gathered = home.gather(frame, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
-        self._shapes[stage.name] = frame.schema
-        fed = unpack_rows(gathered.books, frame.schema)
+        gathered = home.gather(given, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
+        self._shapes[stage.name] = given.schema
+        fed = unpack_rows(gathered.books, given.schema)
         if direct is not None:
             self._marks.advance(direct, _greatest(fed, request.partitions), run)
             self._accountant.book_source(direct, fed, batch_id, run.result)
@@ -128,6 +130,12 @@ class Grouping:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
         return gathered.rows
+
+    def _own_time(self, stage: Aggregate, given: Select) -> str | None:
+        """SQL of the stage's own event time. The type of what it names is asked once."""
+        if stage.time is not None and stage.name not in self._own_times:
+            self._own_times[stage.name] = own_time_sql(stage.time, given.frame)
+        return self._own_times.get(stage.name)
 
     def _judged_by(self, stage: Aggregate, root: Read, run: Run) -> tuple[str, str]:
         """SQL of what each row is judged by: its source tells, unless the statement has a clock of its own."""

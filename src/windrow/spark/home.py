@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -14,12 +14,9 @@ from windrow.model.fate import Fate
 from windrow.spark.carrying import ROW
 from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT
 from windrow.spark.job_state import JobState, StepInput
-from windrow.spark.querying import query
+from windrow.spark.querying import Queries, Select
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Taken:
 class Home(Protocol):
     """``gather`` sends one batch of a stage through the executors; ``step`` then moves the stage's state on."""
 
-    def gather(self, frame: DataFrame, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered: ...
+    def gather(self, rows: Select, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered: ...
 
     def step(self, rows: pa.Table | None, tick: Tick, batch_id: int, /) -> Taken: ...
 
@@ -55,9 +52,10 @@ class Resident:
     name: str
     step_of: WindowStep
     state: JobState
+    queries: Queries
 
-    def gather(self, frame: DataFrame, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
-        fed = query(frame, sql, is_strict=is_strict)
+    def gather(self, rows: Select, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
+        fed = self.queries.table(rows, sql, is_strict=is_strict)
         kept = kept_rows(fed)
         return Gathered(fed, kept if kept.num_rows else None)
 

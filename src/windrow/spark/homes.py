@@ -14,6 +14,7 @@ from windrow.spark.distributed import Distributed
 from windrow.spark.folders import folder_name
 from windrow.spark.home import Home, Resident
 from windrow.spark.job_state import JobState, buckets_name
+from windrow.spark.querying import Queries
 from windrow.windowing.step import Tables, WindowStep
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ class HomeRules:
 class Homes:
     """``distributed`` are the stages that the executors hold, by name. Which these are is part of the state: a counter each."""
 
-    def __init__(self, spark: SparkSession, rules: HomeRules) -> None:
+    def __init__(self, spark: SparkSession, rules: HomeRules, queries: Queries) -> None:
         self._spark = spark
+        self._queries = queries
         self._rules = rules
         self.distributed: dict[str, Distributed] = {}
 
@@ -57,7 +59,7 @@ class Homes:
         counter = buckets_name(stage.name)
         if counter not in counters:
             if not self._rules.starts_distributed:
-                return Resident(stage.name, step, state)
+                return Resident(stage.name, step, state, self._queries)
             self._move(stage, state, state.tables.get(stage.name, {}), counters, batch_id - 1)
         return self.executors(stage, state, counters[counter])
 

@@ -20,7 +20,7 @@ def marks_sql(clock: Clock, lane: str, idle_timeout: int | None, now: int, time:
     ``moves`` says which rows move it, ``time`` to where.
     """
     reached = {p: progress.greatest for p, progress in clock.partitions.items()}
-    known = " ".join(f"WHEN {p} THEN {of_batch(f'{at}L', lane)}" for p, at in reached.items() if at is not None)
+    known = " ".join(f"WHEN {p} THEN {of_batch(at, lane)}" for p, at in reached.items() if at is not None)
     start = f"CASE {lane} {known} END" if known else "CAST(NULL AS BIGINT)"
     own = f"greatest(max(CASE WHEN {moves} THEN {time} END) OVER (PARTITION BY {lane} {_BEFORE}), {start})"
     seen = {p: clock.partitions[p].seen_at for p in reached}
@@ -32,10 +32,10 @@ def marks_sql(clock: Clock, lane: str, idle_timeout: int | None, now: int, time:
 
 def _least(clock: Clock, lane: str, holding: dict[int, int | None], time: str, moves: str) -> str:
     """The least over the partitions that hold the source back, once each of them has brought a row."""
-    floor = "CAST(NULL AS BIGINT)" if clock.low is None else of_batch(f"{clock.low}L", lane)
+    floor = "CAST(NULL AS BIGINT)" if clock.low is None else of_batch(clock.low, lane)
     each = []
     for partition, at in holding.items():
-        start = "CAST(NULL AS BIGINT)" if at is None else of_batch(f"{at}L", lane)
+        start = "CAST(NULL AS BIGINT)" if at is None else of_batch(at, lane)
         each.append(f"greatest(max(CASE WHEN {lane} = {partition} AND {moves} THEN {time} END) OVER ({_BEFORE}), {start})")
     if len(each) < 2:
         return f"greatest({each[0]}, {floor})" if each else floor

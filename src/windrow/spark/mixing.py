@@ -33,8 +33,6 @@ def mix_sources(spark: SparkSession, frames: Mapping[str, DataFrame], *, with_ti
     return mixed
 
 
-def pick_source(frame: DataFrame, name: str, sources: int, is_mixed: bool) -> DataFrame:
-    """The rows of one source again. The optimiser drops the other branches, so nothing is read that is not asked for."""
-    if sources == 1 and not is_mixed:
-        return frame
-    return frame.where(f"{_WHICH} = {text_literal(name)}").selectExpr(f"inline(array({quote(name)}))")
+def picked_source(name: str, mixed: str) -> str:
+    """SQL of the rows of one source again. The optimiser drops the other branches, so nothing is read that is not asked for."""
+    return f"(SELECT inline(array({quote(name)})) FROM {mixed} WHERE {_WHICH} = {text_literal(name)})"

@@ -41,6 +41,7 @@ from windrow.spark.limiting import limited
 from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
+from windrow.spark.querying import Queries, Select
 from windrow.spark.steps import steps_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
@@ -69,12 +70,13 @@ class BatchProgram:
     ) -> None:
         self.job = job
         self.state = JobState()
-        self.homes = Homes(spark, rules or HomeRules())
         self.steps = steps_of(job)
         self._spark = spark
         register_functions(spark, job.functions)
         self._partitions = partitions
-        self._accountant = Accountant(spark, job)
+        queries = Queries()
+        self.homes = Homes(spark, rules or HomeRules(), queries)
+        self._accountant = Accountant(spark, job, queries)
         self.tables = tables or ReferenceTables(spark, job)
         self._needs_order = needs_order(job)
         self.watermarks = Watermarks(job, partitions)
@@ -154,18 +156,19 @@ class BatchProgram:
         return sum(here.values()) + sum(one.rows_held for one in self.homes.distributed.values())
 
     def _read(self, read: Read, run: Run) -> None:
-        frame = run.batch.frames.get(read.name)
+        rows = run.batch.rows.get(read.name)
         is_direct = read.name in self._grouping.direct
         reached: dict[int, int] = {}
-        if frame is not None:
-            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name], run.batch.now)
+        if rows is not None:
+            rows = self._accountant.judge_at_source(read, rows, run.clocks[read.name], run.batch.now)
             if len(self.job.readers_of(read.name)) > 1 or (not is_direct and read.name in run.batch.costly):
-                frame = frame.persist()
+                frame = rows.frame.persist()
                 run.cached.append(frame)
-            run.flows[read.name] = Flow(tuple(column.name for column in read.columns), frame)
+                rows = Select(frame)
+            run.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
             if not is_direct:
-                reached = self._accountant.account(read, frame, run.clocks[read.name], run.batch.batch_id, run.result)
-        if frame is None or not is_direct:
+                reached = self._accountant.account(read, rows, run.clocks[read.name], run.batch.batch_id, run.result)
+        if rows is None or not is_direct:
             self.watermarks.advance(read.name, reached, run)
 
     def _derive(self, stage: Derive, run: Run) -> None:

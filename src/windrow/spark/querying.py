@@ -1,21 +1,28 @@
-"""One SELECT over a frame, collected into the driver as an Arrow table."""
+"""SELECTs over frames: put together as text, and collected into the driver as Arrow tables."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.spark.prepared import Prepared, prepare, template_of
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _views = count()
-
-
+# Stands in a text for the frame it is about. No name of a user's has such a character.
+GIVEN = "\x00given\x00"
 ANSI = "spark.sql.ansi.enabled"
+# So many texts are kept prepared; those of a job that differ are a few for each of its stages.
+_MOST_PREPARED = 32
 
 
 @contextmanager
@@ -42,7 +49,69 @@ def view_of(frame: DataFrame) -> Iterator[str]:
         frame.sparkSession.catalog.dropTempView(name)
 
 
-def query(frame: DataFrame, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
-    """Run ``sql(name)`` where ``name`` is a view of the frame. One text is analysed faster than a chain of calls."""
-    with view_of(frame) as name, strictness(frame.sparkSession, is_strict):
-        return frame.sparkSession.sql(sql(name)).toArrow()
+class Shape:
+    """What the rows of a text look like. It is asked once: the text is the same in every batch."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+        self.schema: StructType | None = None
+
+
+class Select:
+    """Rows as a SELECT over a frame. It can be part of a larger SELECT; a frame is only made of it when somebody asks for one."""
+
+    def __init__(self, given: DataFrame, sql: str | None = None, shape: Shape | None = None) -> None:
+        self.given = given
+        self._sql = sql
+        self._shape = shape
+
+    @property
+    def source(self) -> str:
+        """What to write after FROM."""
+        return GIVEN if self._sql is None else f"({self._sql})"
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        return self.given if self._sql is None else frame_of_sql(self.given, self._sql)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.columns) if self._shape is None else self._shape.columns
+
+    @property
+    def schema(self) -> StructType:
+        if self._shape is None:
+            return self.frame.schema
+        if self._shape.schema is None:
+            self._shape.schema = self.frame.schema
+        return self._shape.schema
+
+
+def frame_of_sql(given: DataFrame, sql: str) -> DataFrame:
+    """The frame of a text. One text is analysed faster than a chain of calls."""
+    with view_of(given) as view:
+        return given.sparkSession.sql(sql.replace(GIVEN, view))
+
+
+class Queries:
+    """Runs the SELECTs of a job. One that comes again, but for its rows and the constants of its batch, is planned only once."""
+
+    def __init__(self) -> None:
+        self._prepared: OrderedDict[tuple[str, bool], Prepared | None] = OrderedDict()
+
+    def table(self, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
+        """Run ``sql(source)``, where ``source`` stands for the rows."""
+        text = sql(rows.source)
+        template, values = template_of(text)
+        key = (template, is_strict)
+        if key not in self._prepared:
+            with strictness(rows.given.sparkSession, is_strict):
+                self._prepared[key] = prepare(rows.given, template, values, lambda marked: frame_of_sql(rows.given, marked))
+            if len(self._prepared) > _MOST_PREPARED:
+                self._prepared.popitem(last=False)
+        self._prepared.move_to_end(key)
+        prepared = self._prepared[key]
+        if prepared is not None and prepared.fits(rows.given):
+            return prepared.run(rows.given, values)
+        with strictness(rows.given.sparkSession, is_strict):
+            return frame_of_sql(rows.given, text).toArrow()

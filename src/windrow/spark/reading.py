@@ -11,7 +11,7 @@ from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.event_time import event_time_sql
 from windrow.spark.expressions import of_batch, quote
-from windrow.spark.querying import view_of
+from windrow.spark.querying import GIVEN, Select, Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,8 +20,9 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
-# Stand in the SELECT for what differs from batch to batch. No name of a user's has such a character.
-_VIEW, _NOW = "\x00view\x00", "\x00now\x00"
+# Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
+_NOW = "\x00now\x00"
+_OWN = ("_timestamp", "_event_time", SEQ, FATE, RAW_TEXT)
 
 
 class RowReader:
@@ -33,27 +34,30 @@ class RowReader:
 
     def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True) -> None:
         self._sql = _rows_sql(read, stream, needs_order=needs_order)
+        self._shape = Shape((*_kept_columns(read), *_OWN))
 
-    def rows(self, frame: DataFrame, now: int) -> DataFrame:
-        """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived."""
-        with view_of(frame) as view:
-            return frame.sparkSession.sql(self._sql.replace(_VIEW, view).replace(_NOW, f"{now}L"))
+    def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
+        """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
+
+        ``picked`` is SQL of the source's own rows among those that are given.
+        """
+        return Select(given, self._sql.replace(GIVEN, picked).replace(_NOW, str(now)), self._shape)
 
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
     """The rows of a frame that stands for itself: all of a table, or a batch that was made by hand."""
-    return RowReader(read, stream).rows(stream.frame, now)
+    return RowReader(read, stream).rows(stream.frame, now).frame
 
 
 def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     given = stream.frame.columns
-    source = _VIEW
+    source = GIVEN
     if stream.later:
         source = _select(["*", *(f"{sql} AS {quote(name)}" for name, sql in stream.later.items())], source)
     columns = [*given, *stream.later]
     decoded = _decode_json(read, columns, source) if stream.format is not None else _decoded_already(read, columns, source)
     arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
-    kept = [quote(name) for name in (*(column.name for column in read.columns), *PROVENANCE) if name != "_timestamp"]
+    kept = [quote(name) for name in _kept_columns(read)]
     times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
     timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
     must_state = _must_state_time(read)
@@ -66,6 +70,11 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
     text = f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}"
     return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
+
+
+def _kept_columns(read: Read) -> list[str]:
+    """Declared columns and where a row came from."""
+    return [name for name in (*(column.name for column in read.columns), *PROVENANCE) if name != "_timestamp"]
 
 
 def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> str:

@@ -21,6 +21,7 @@ from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
 from windrow.spark.homes import HomeRules
 from windrow.spark.program import BatchProgram
+from windrow.spark.querying import Select
 from windrow.spark.reading import read_all
 from windrow.spark.state_store import StateStore
 
@@ -79,11 +80,11 @@ class DirectEngine:
     def _step(self, rows: Sequence[tuple[str, Mapping[str, Any], int]] = (), *, is_end: bool = False, force: int | None = None) -> None:
         self._batch += 1
         for run in self._runs:
-            frames = {read.name: frame for read in run.job.reads if (frame := self._frame(read, rows)) is not None}
+            given = {read.name: Select(frame) for read in run.job.reads if (frame := self._frame(read, rows)) is not None}
             for table in run.job.tables:
                 if (frame := self._frame(table.read, rows)) is not None:
                     run.program.tables.take(table.name, frame)
-            result = run.program.run(BatchInput(self._batch, frames, self._now, is_end, force))
+            result = run.program.run(BatchInput(self._batch, given, self._now, is_end, force))
             self._gather(result)
             run.commit(result)
 

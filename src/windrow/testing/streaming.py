@@ -19,11 +19,12 @@ from windrow.jobs.replays import NO_REPLAY, Replay
 from windrow.jobs.runner import RunningJob
 from windrow.plan.stages import Job, LoadTable
 from windrow.spark.batch import BatchInput, BatchResult
+from windrow.spark.querying import Select
 from windrow.spark.reading import read_all
 from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, table_of, typed_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 class StreamingEngine:
@@ -150,8 +151,8 @@ class _CaseJob(RunningJob):
     def _arrival_of(self, _batch_id: int) -> int:
         return self._case.now
 
-    def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
-        return BatchInput(batch_id, frames, now, self.is_end, self.force)
+    def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
+        return BatchInput(batch_id, rows, now, self.is_end, self.force)
 
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         super()._commit(result, replay, is_end=is_end)

@@ -1,0 +1,159 @@
+"""A query that Spark planned once, run on the rows of one batch after the other.
+
+Spark parses, analyses, optimises and plans the query of a micro-batch anew each time, which takes longer than the rows of a small
+batch do. The query of a stage is always the same: only its rows differ, and the constants that ``of_batch`` marks. So its physical
+plan is kept, and a batch gets a copy in which the rows are its own. What it cannot be sure of is left to Spark's usual way: plans
+of other operators than those named here, values that differ from run to run, a query that lost one of its constants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow.spark.expressions import BATCH_CONSTANT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_CONSTANT = re.compile(re.escape(BATCH_CONSTANT) + r"(-?\d+)")
+_FIRST_MARK = 6_148_914_691_236_517_205
+_BETWEEN = "\x00,\x00"
+# Operators that are a function of their rows and expressions alone, each with one input.
+_KNOWN = {
+    "WholeStageCodegenExec",
+    "InputAdapter",
+    "HashAggregateExec",
+    "ObjectHashAggregateExec",
+    "SortAggregateExec",
+    "ShuffleExchangeExec",
+    "ProjectExec",
+    "FilterExec",
+    "SortExec",
+    "WindowExec",
+    "GenerateExec",
+}
+
+
+def template_of(text: str) -> tuple[str, list[int]]:
+    """A text without the constants of its batch, and these in order.
+
+    >>> template_of(f"get(array({BATCH_CONSTANT}17L), i) + 4")[1]
+    [17]
+    """
+    return _CONSTANT.sub(BATCH_CONSTANT, text), [int(value) for value in _CONSTANT.findall(text)]
+
+
+def _filled(template: str, values: Sequence[int]) -> str:
+    pieces = template.split(BATCH_CONSTANT)
+    return pieces[0] + "".join(f"{BATCH_CONSTANT}{value}{piece}" for value, piece in zip(values, pieces[1:], strict=True))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """``above`` are the operators from the last to the first, ``leaf`` the one that reads the rows. ``shape`` is that of the rows.
+
+    ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``scan`` makes another leaf.
+    """
+
+    frame: DataFrame
+    schema: pa.Schema
+    above: tuple[Any, ...]
+    leaf: Any
+    scan: Any
+    shape: str
+    slots: tuple[tuple[Any, ...], ...]
+
+    def fits(self, given: DataFrame) -> bool:
+        """Whether these are rows such as the plan was made for."""
+        plan = given._jdf.logicalPlan()
+        return _name(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
+
+    def run(self, given: DataFrame, values: Sequence[int]) -> pa.Table:
+        from pyspark.serializers import NoOpSerializer
+        from pyspark.util import _load_from_socket
+
+        for value, arrays in zip(values, self.slots, strict=True):
+            for array in arrays:
+                array.setLong(0, value)
+        leaf = self.leaf
+        rdd = given._jdf.logicalPlan().rdd()
+        plan = self.scan(leaf.output(), rdd, leaf.name(), leaf.outputPartitioning(), leaf.outputOrdering(), leaf.stream())
+        for operator in self.above:
+            # A list of one: the operators have no other child.
+            plan = operator.withNewChildren(leaf.children().appended(plan))
+        served = _jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
+        with _load_from_socket(served, NoOpSerializer()) as messages:
+            batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages]
+        return pa.Table.from_batches(batches, self.schema)
+
+
+def prepare(given: DataFrame, template: str, values: Sequence[int], make: Callable[[str], DataFrame]) -> Prepared | None:
+    """Plan a text once for all batches, or None where that is not safe. ``make`` gives the frame of a text."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    plan = given._jdf.logicalPlan()
+    if _name(plan) != "LogicalRDD" or not _is_anyhow(plan):
+        return None
+    marks = [_FIRST_MARK + number for number in range(len(values))]
+    frame = make(_filled(template, marks))
+    execution = frame._jdf.queryExecution()
+    if not _is_repeatable(frame, execution.analyzed()):
+        return None
+    above, leaf = _operators(execution.executedPlan())
+    if leaf is None:
+        return None
+    slots = _slots(above, marks)
+    if not all(slots):
+        return None
+    schema = to_arrow_schema(frame.schema, timezone="UTC")
+    scan = _jvm_of(frame).org.apache.spark.sql.execution.RDDScanExec
+    return Prepared(frame, schema, tuple(reversed(above)), leaf, scan, plan.schema().json(), slots)
+
+
+def _is_anyhow(plan: Any) -> bool:
+    """Whether rows lie about in no order that a plan could have been built on."""
+    return _name(plan.outputPartitioning()) == "UnknownPartitioning" and bool(plan.outputOrdering().isEmpty())
+
+
+def _is_repeatable(frame: DataFrame, analyzed: Any) -> bool:
+    """Not so: random numbers, the current time, answers of subqueries."""
+    patterns = _jvm_of(frame).org.apache.spark.sql.catalyst.trees.TreePattern
+    differing = (patterns.CURRENT_LIKE(), patterns.EXPRESSION_WITH_RANDOM_SEED(), patterns.PLAN_EXPRESSION())
+    return not any(analyzed.containsPattern(pattern) for pattern in differing)
+
+
+def _operators(plan: Any) -> tuple[list[Any], Any | None]:
+    """From the last to the one before the leaf; no leaf where there is an operator that is not known."""
+    above = []
+    while _name(plan) in _KNOWN:
+        above.append(plan)
+        plan = plan.children().head()
+    return above, plan if _name(plan) == "RDDScanExec" and _is_anyhow(plan) else None
+
+
+def _slots(above: Sequence[Any], marks: Sequence[int]) -> tuple[tuple[Any, ...], ...]:
+    """Where the constants are in a plan: for each mark the arrays that hold it."""
+    found: dict[str, list[Any]] = {f"[{mark}]": [] for mark in marks}
+    for operator in above:
+        expressions = operator.expressions()
+        for number in range(expressions.size()):
+            leaves = expressions.apply(number).collectLeaves()
+            for place, text in enumerate(leaves.mkString(_BETWEEN).split(_BETWEEN)):
+                if text in found:
+                    found[text].append(leaves.apply(place).value())
+    return tuple(tuple(arrays) for arrays in found.values())
+
+
+def _name(thing: Any) -> str:
+    return str(thing.getClass().getSimpleName())
+
+
+def _jvm_of(frame: DataFrame) -> Any:
+    jvm = frame.sparkSession._jvm
+    assert jvm is not None
+    return jvm

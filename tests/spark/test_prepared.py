@@ -1,0 +1,111 @@
+"""The query of a stage is planned once and run on the rows of every batch; what cannot be repeated is planned each time."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow
+from windrow.spark.expressions import of_batch
+from windrow.spark.prepared import Prepared
+from windrow.spark.querying import Queries, Select
+
+SOURCE = """
+CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '1s');
+CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(price) AS total FROM trades {where} GROUP BY symbol WINDOW TUMBLING(10s)
+  WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+"""
+START = 1_700_000_000_000
+BATCHES = 5
+
+
+@pytest.fixture
+def repeated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The constants of every run of a prepared plan."""
+    runs: list[tuple[int, ...]] = []
+    run = Prepared.run
+
+    def noting(self: Prepared, given: DataFrame, values: list[int]) -> pa.Table:
+        runs.append(tuple(values))
+        return run(self, given, values)
+
+    monkeypatch.setattr(Prepared, "run", noting)
+    return runs
+
+
+def _run(spark: SparkSession, folder: Path, where: str = "") -> list[dict[str, object]]:
+    (folder / "in").mkdir()
+    for number in range(BATCHES):
+        path = folder / "in" / f"{number}.json"
+        rows = [{"symbol": "AB"[i % 2], "price": i + number * 1.0, "ts": START + number * 10_000 + i * 900} for i in range(6)]
+        # A row that is late from the third batch on.
+        rows.append({"symbol": "A", "price": 1000.0, "ts": START})
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    jobs = windrow.run(SOURCE.format(folder=folder, where=where), spark=spark, mode="until_end", state=folder / "state")
+    assert jobs.await_end(120)
+    assert jobs.status()[0].ledger.is_balanced
+    assert jobs.status()[0].ledger.statements["out"].dead == {"WR705": 3}
+    return [json.loads(line) for path in sorted((folder / "out").glob("batch-*.json")) for line in path.read_text().splitlines()]
+
+
+def test_every_batch_runs_the_one_plan_with_its_own_rows_and_watermark(
+    spark: SparkSession, tmp_path: Path, repeated: list[tuple[int, ...]]
+) -> None:
+    rows = _run(spark, tmp_path)
+    found = {(row["symbol"], row["s"]): (row["n"], row["total"]) for row in rows}
+    assert len(found) == 2 * BATCHES
+    totals = sorted(total for _, total in found.values())  # type: ignore[type-var]
+    own = [1.0 * sum(i + number for i in range(6) if i % 2 == odd) for number in range(BATCHES) for odd in (0, 1)]
+    own[0] += 2000.0
+    assert totals == sorted(own)
+    assert len(repeated) == BATCHES
+    assert len(set(repeated)) == BATCHES, "the constants of a batch are its own"
+
+
+@pytest.mark.parametrize("where", ["WHERE rand() < 2", "WHERE current_timestamp() > timestamp '2020-01-01 00:00:00'"])
+def test_what_differs_from_run_to_run_is_planned_each_time(
+    spark: SparkSession, tmp_path: Path, repeated: list[tuple[int, ...]], where: str
+) -> None:
+    assert len(_run(spark, tmp_path, where)) == 2 * BATCHES
+    assert not repeated
+
+
+def _handed_over(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A frame such as a micro-batch is: rows that Spark knows nothing more of."""
+    frame = spark.createDataFrame(table)
+    jvm = spark._jvm
+    assert jvm is not None
+    rows = frame._jdf.queryExecution().toRdd()
+    return DataFrame(spark._jsparkSession.internalCreateDataFrame(rows, frame._jdf.schema(), False), spark)
+
+
+def test_rows_of_another_shape_get_a_plan_of_their_own(spark: SparkSession, repeated: list[tuple[int, ...]]) -> None:
+    queries = Queries()
+
+    def ask(values: list[int], kind: pa.DataType, added: int) -> list[object]:
+        rows = Select(_handed_over(spark, pa.table({"n": pa.array(values, kind)})))
+        table = queries.table(rows, lambda given: f"SELECT n + {of_batch(added, 'n')} AS m FROM {given}")
+        return list(table["m"].to_pylist())
+
+    assert ask([1, 2], pa.int64(), 10) == [11, 12]
+    assert ask([3, 4], pa.int64(), -20) == [-17, -16]
+    assert len(repeated) == 2
+    assert ask([5], pa.int32(), 30) == [35]
+    assert len(repeated) == 2, "a plan for BIGINT is not run on INT"
+
+
+def test_two_constants_of_one_value_stay_two(spark: SparkSession, repeated: list[tuple[int, ...]]) -> None:
+    queries = Queries()
+    for first, second in ((7, 7), (1, 2), (-5, 2**60)):
+        rows = Select(_handed_over(spark, pa.table({"n": [0]})))
+        sql = f"SELECT {of_batch(first, 'n')} AS a, {of_batch(second, 'n')} AS b FROM "
+        assert queries.table(rows, lambda given, sql=sql: sql + given).to_pylist() == [{"a": first, "b": second}]  # type: ignore[misc]
+    assert len(repeated) == 3
