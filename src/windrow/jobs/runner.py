@@ -261,7 +261,8 @@ class RunningJob:
 
     def _batch_input(self, batch_id: int, frames: dict[str, DataFrame], now: int) -> BatchInput:
         costly = frozenset(name for name in frames if self._inputs.is_raw(name))
-        return BatchInput(batch_id, frames, now, costly=costly, stated_watermarks=self._inputs.stated_watermarks(batch_id))
+        stated = self._inputs.stated_watermarks(batch_id)
+        return BatchInput(batch_id, frames, now, costly=costly, stated_watermarks=stated, counting=self._outputs.counting)
 
     def _with_replayed(self, rows: dict[str, DataFrame], replay: Replay, session: SparkSession, now: int) -> dict[str, DataFrame]:
         both = dict(rows)

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.connectors.runtime import Books
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass
 class Flow:
-    """``columns`` are the visible ones; the rows have system columns beside them. Exactly one of frame and table is there."""
+    """``columns`` are the visible ones; the rows have system columns beside them. Exactly one of frame and table is there.
+
+    With ``books``, the frame has also rows that are only to be counted.
+    """
 
     columns: tuple[str, ...]
     frame: DataFrame | None = None
     table: pa.Table | None = None
+    books: Books | None = None
 
     def as_frame(self, spark: SparkSession) -> DataFrame:
         if self.frame is None:
