@@ -1,32 +1,39 @@
 """Kafka to Kafka, JSON rows of a kilobyte: exactly once by Windrow against at least once by hand, on one broker in one run.
 
-``python -m benchmarks.kafka --rows 500000`` prints rows a second and their ratio, and where Windrow's time goes.
+``python -m benchmarks.kafka`` prints for each side the rate over the whole run, what of the run is no batch (the start), and the steady
+rate: rows over the time of their batches by Spark's own progress, without the first batches, in which the JVM still compiles.
+Processor time is that of the driver, the JVM and the broker together: on a busy machine it says more than the clock does.
 Nothing here is asserted: machines differ and are noisy.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import shutil
 import tempfile
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compiling import compile_sql
 from windrow.jars import KAFKA_CONNECTOR, jar_files
-from windrow.jobs import RunOptions, start
+from windrow.jobs import Jobs, RunOptions, start
 from windrow.local.kafka import LocalBroker
 from windrow.spark.session import SPEED, make_session
 
+T = TypeVar("T")
 COLUMNS = "symbol STRING, price DOUBLE, volume BIGINT, ts BIGINT, note STRING"
 STATELESS, WINDOW = "filter and projection", "tumbling 10 s"
 QUERIES = {
@@ -35,13 +42,31 @@ QUERIES = {
 }
 
 
+# Batches of which the JVM's compiler has its share.
+WARMING = 3
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Seconds, and steady rows a second (0 where there were too few batches)."""
+
+    whole: float
+    starting: float
+    steady: float
+    processor: float
+
+
 @dataclass
 class Bench:
     spark: SparkSession
-    address: str
+    broker: LocalBroker
     source: str
     work: Path
     per_batch: int
+
+    @property
+    def address(self) -> str:
+        return self.broker.address
 
     def topic(self, partitions: int = 2) -> str:
         name = f"bench-{uuid.uuid4().hex[:8]}"
@@ -62,11 +87,11 @@ class Bench:
         values = frame.selectExpr("to_json(struct(symbol, price, volume, ts, note)) AS value", "partition")
         values.write.format("kafka").option("kafka.bootstrap.servers", self.address).option("topic", self.source).save()
 
-    def by_hand(self, query: str) -> float:
+    def by_hand(self, query: str) -> Taken:
         rows = self._records().select(F.from_json(F.col("value").cast("string"), COLUMNS).alias("r")).select("r.*")
         return self._run(_filtered(rows) if query == STATELESS else _windowed(rows), "kafka")
 
-    def read_and_write(self, query: str) -> float:
+    def read_and_write(self, query: str) -> Taken:
         """What Spark takes to read the records and to write about as many as the query does, with nothing in between."""
         records = self._records().select("key", "value")
         return self._run(records, "kafka" if query == STATELESS else "noop")
@@ -78,15 +103,13 @@ class Bench:
         reader = session.readStream.format("kafka").option("kafka.bootstrap.servers", self.address).option("subscribe", self.source)
         return reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", self.per_batch).load()
 
-    def _run(self, rows: DataFrame, sink: str) -> float:
+    def _run(self, rows: DataFrame, sink: str) -> Taken:
         shutil.rmtree(self.work, ignore_errors=True)
         writer = rows.writeStream.outputMode("append").format(sink).option("kafka.bootstrap.servers", self.address)
         writer = writer.option("topic", self.topic()).option("checkpointLocation", str(self.work / "hand")).trigger(availableNow=True)
-        started = time.monotonic()
-        writer.start().awaitTermination()
-        return time.monotonic() - started
+        return self._timed(writer.start, lambda query: query.awaitTermination(), lambda query: query)
 
-    def windrow(self, query: str, delivery: str) -> float:
+    def windrow(self, query: str, delivery: str) -> Taken:
         shutil.rmtree(self.work, ignore_errors=True)
         servers = f"'bootstrap.servers' = '{self.address}'"
         sql = f"""
@@ -97,12 +120,46 @@ class Bench:
           WITH ('connector' = 'kafka', 'topic' = '{self.topic()}', {servers}, 'delivery' = '{delivery}');
         """
         compiled = compile_sql(sql, env={})
-        started = time.monotonic()
-        jobs = start(compiled, RunOptions(mode="once", state=self.work / "state"), self.spark)
-        jobs.await_end()
-        taken = time.monotonic() - started
-        assert jobs.status()[0].ledger.is_balanced
-        return taken
+        name = compiled.plan.jobs[0].name
+
+        def ended(jobs: Jobs) -> None:
+            jobs.await_end()
+            assert jobs.status()[0].ledger.is_balanced
+
+        options = RunOptions(mode="once", state=self.work / "state")
+        return self._timed(lambda: start(compiled, options, self.spark), ended, lambda jobs: jobs.query(name))
+
+    def _timed(self, begin: Callable[[], T], wait: Callable[[T], object], query_of: Callable[[T], StreamingQuery]) -> Taken:
+        started, used = time.monotonic(), self._processor()
+        running = begin()
+        wait(running)
+        whole, used = time.monotonic() - started, self._processor() - used
+        batches = [(_rows_of(one), one["durationMs"]["triggerExecution"] / 1000) for one in query_of(running).recentProgress]
+        batches = [(rows, seconds) for rows, seconds in batches if rows]
+        steady = batches[WARMING:]
+        rate = sum(rows for rows, _ in steady) / sum(seconds for _, seconds in steady) if steady else 0.0
+        return Taken(whole, whole - sum(seconds for _, seconds in batches), rate, used)
+
+    def _processor(self) -> float:
+        """Seconds of processor time so far: this process, its JVM and the broker."""
+        jvm: Any = self.spark.sparkContext._jvm
+        return sum(map(_processor_of, (os.getpid(), int(jvm.java.lang.ProcessHandle.current().pid()), self.broker.status().pid or 0)))
+
+
+def _rows_of(progress: Any) -> int:
+    """By the offsets: where a batch is read twice, Spark counts its rows twice."""
+    source = progress["sources"][0]
+    before, after = (json.loads(source[key] or "{}") or {} for key in ("startOffset", "endOffset"))
+    return sum(end - before.get(topic, {}).get(number, 0) for topic, each in after.items() for number, end in each.items())
+
+
+def _processor_of(pid: int) -> float:
+    """0 where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _filtered(rows: DataFrame) -> DataFrame:
@@ -128,10 +185,10 @@ def main() -> None:
         broker = LocalBroker(Path(folder) / "kafka", 0)
         broker.start()
         try:
-            bench = Bench(spark, broker.address, "", Path(folder) / "work", options.per_batch)
+            bench = Bench(spark, broker, "", Path(folder) / "work", options.per_batch)
             bench.source = bench.topic()
             bench.fill(options.rows)
-            for query in QUERIES:
+            for query in options.query or QUERIES:
                 _compare(bench, query, options.rows, options.repeat)
         finally:
             broker.kill()
@@ -145,22 +202,29 @@ def _compare(bench: Bench, query: str, rows: int, repeat: int) -> None:
         "at least once": lambda: bench.windrow(query, "at_least_once"),
         "exactly once": lambda: bench.windrow(query, "exactly_once"),
     }
-    best = dict.fromkeys(sides, float("inf"))
+    every: dict[str, list[Taken]] = {side: [] for side in sides}
     for _ in range(repeat):
         for side, run in sides.items():
-            best[side] = min(best[side], run())
-    alone, hand = best["read and write alone"], best["by hand"]
+            every[side].append(run())
     print(f"{query}:")
-    for side, taken in best.items():
-        outside = f"{max(0.0, 1 - alone / taken):.0%} outside reading and writing"
-        print(f"  {side:<20} {rows / taken:>9,.0f} rows a second, {hand / taken:.2f} x by hand, {outside}", flush=True)
+    hand = every["by hand"]
+    for side, taken in every.items():
+        whole, steady = rows / min(one.whole for one in taken), max(one.steady for one in taken)
+        used = min(one.processor for one in taken) / rows * 1e6
+        print(
+            f"  {side:<20} whole {whole:>7,.0f} rows a second ({whole * min(one.whole for one in hand) / rows:.2f} x by hand),"
+            f" steady {steady:>7,.0f} ({steady / (max(one.steady for one in hand) or 1):.2f} x),"
+            f" start {min(one.starting for one in taken):.1f} s, {used:.0f} us of processor time a row",
+            flush=True,
+        )
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=500_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--per-batch", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--query", action="append", choices=list(QUERIES))
     return parser.parse_args()
 
 

@@ -115,6 +115,27 @@ class SinkRequest:
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
+class Books(Protocol):
+    """Counts the rows of a frame while a sink reads them, so that they need not be read once more for the ledger.
+
+    The frame then also has the rows that are not to be written. A sink that says of itself ``counts_rows = True`` reads by
+    ``output_batches``, which asks for the columns of the books beside its own and hands them over.
+    """
+
+    columns: tuple[str, ...]
+    # The column that is true for rows that are to be written.
+    passed: str
+
+    def begin(self) -> None:
+        """All rows are read, perhaps not for the first time."""
+
+    def take(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Count some rows. Gives those that are to be written, without the columns of the books."""
+
+    def close(self) -> None:
+        """All rows were counted. Raises where the batch must not be written."""
+
+
 @dataclass(frozen=True)
 class Output:
     """The rows of one statement in one batch: in the driver (``table``) or still on the executors (``frame``), never both.
@@ -128,6 +149,8 @@ class Output:
     table: pa.Table | None = None
     frame: DataFrame | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    # Only for sinks that count rows.
+    books: Books | None = None
 
 
 @dataclass(frozen=True)

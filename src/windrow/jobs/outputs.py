@@ -56,15 +56,21 @@ class Outputs:
             self._letter_topic.open()
         self._is_open = True
 
+    @property
+    def counting(self) -> frozenset[str]:
+        """Statements whose sinks count the rows that they read."""
+        return frozenset(name for name, sink in self._sinks.items() if getattr(sink, "counts_rows", False))
+
     def write(self, result: BatchResult, replay: Replay) -> None:
         for name, sink in self._sinks.items():
             flow = result.outputs.get(name)
             if flow is not None:
                 started = time.monotonic()
                 frame = flow.frame if flow.table is None else None
-                refused = sink.write(Output(result.batch_id, flow.columns, flow.table, frame))
+                refused = sink.write(Output(result.batch_id, flow.columns, flow.table, frame, books=flow.books))
                 _set_aside(name, refused or (), result)
                 self.seconds[name] = time.monotonic() - started
+        result.settle()
         if result.dead_letters:
             buffer = BytesIO()
             letters = to_table(result.dead_letters, replay.attempts)

@@ -262,7 +262,8 @@ class RunningJob:
 
     def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
         costly = frozenset(name for name in rows if self._inputs.is_raw(name))
-        return BatchInput(batch_id, rows, now, costly=costly, stated_watermarks=self._inputs.stated_watermarks(batch_id))
+        stated = self._inputs.stated_watermarks(batch_id)
+        return BatchInput(batch_id, rows, now, costly=costly, stated_watermarks=stated, counting=self._outputs.counting)
 
     def _with_replayed(self, rows: dict[str, Select], replay: Replay, session: SparkSession, now: int) -> dict[str, Select]:
         both = dict(rows)

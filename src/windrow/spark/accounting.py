@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,10 +25,12 @@ from windrow.windowing.clock import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
     from windrow.spark.batch import BatchResult
 
-_LANE = "_lane"
+# Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
+LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
 
@@ -54,31 +57,47 @@ class Accountant:
         own, source = marks_sql(clock, lane_of(read), read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0")
         return Select(rows.given, f"SELECT *, {own} AS {OWN_MARK}, {source} AS {SOURCE_MARK} FROM {rows.source}")
 
-    def account(self, read: Read, rows: Select, clock: Clock, batch_id: int, result: BatchResult) -> dict[int, int]:
+    def account(self, read: Read, rows: Select, clock: Clock, result: BatchResult) -> dict[int, int]:
         """A job of its own: counts by fate, the clock's maxima, and the rows that were set aside.
 
         ``clock`` is the one the batch started with.
         """
         filters = [stage for stage in self._job.readers_of(read.name) if isinstance(stage, Derive)]
-        behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
-        columns = ["count(1) AS " + ROWS_COUNT, "max(unix_micros(_event_time)) AS _greatest", f"count_if({behind or 'false'}) AS _behind"]
-        for index, stage in enumerate(filters):
-            condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
-            columns.append(f"count_if({FATE} = 0 AND {condition}) AS _passed{index}")
-        row = carried_row(rows.columns, f"{FATE} <> 0")
-        by = f"{FATE}, {_LANE}, {ROW}"
-        placed = f"SELECT *, {row} AS {ROW}, {lane_of(read)} AS {_LANE}"
+        marks = self.marks(read, rows.columns, clock)
+        columns = [f"count(1) AS {ROWS_COUNT}", f"max({GREATEST}) AS {GREATEST}", f"count_if({BEHIND}) AS {BEHIND}"]
+        columns += (f"count_if({passes_sql(stage)}) AS {PASSED}{index}" for index, stage in enumerate(filters))
+        by = f"{FATE}, {LANE}, {ROW}"
+        placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in marks.items())}"
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
+        return self.book(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows.schema, result)
+
+    def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
+        """SQL of what the accounts ask of each row."""
+        behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
+        return {
+            LANE: lane_of(read),
+            ROW: carried_row(columns, f"{FATE} <> 0"),
+            GREATEST: "unix_micros(_event_time)",
+            BEHIND: behind or "false",
+        }
+
+    def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, shape: StructType, result: BatchResult) -> dict[int, int]:
+        """Counts of rows by fate, partition and the row that is set aside, ``passed`` by statement; gives the clock's maxima."""
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
-        found = unpack_rows(found, rows.schema)
-        self.book_source(read.name, found, batch_id, result)
-        result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
+        found = unpack_rows(found, shape)
+        self.book_source(read.name, found, result.batch_id, result)
+        result.ledger.source(read.name).late_warned += pc.sum(found[BEHIND]).as_py() or 0
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
         total = pc.sum(good[ROWS_COUNT]).as_py() or 0
-        for index, stage in enumerate(filters):
-            passed = pc.sum(good[f"_passed{index}"]).as_py() or 0
-            book_filter(result.ledger, stage.name, total, passed)
+        for statement, column in passed.items():
+            book_filter(result.ledger, statement, total, pc.sum(good[column]).as_py() or 0)
         return _greatest_by_partition(found)
+
+    def refuse_failed(self, read: Read, found: pa.Table) -> None:
+        """Rows whose policy is to stop the job, before anything of their batch is written."""
+        for fate, policy in policies(read).items():
+            if policy == "fail":
+                _refuse(read.name, fate, pc.sum(found.filter(pc.equal(found[FATE], fate.value))[ROWS_COUNT]).as_py() or 0)
 
     def book_source(self, name: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
         """Count what a source brought, and keep what was set aside there. ``fed`` has _judged, _rows and _row."""
@@ -93,11 +112,7 @@ class Accountant:
             account.rows_in += count
             policy = what[fate]
             if policy == "fail":
-                raise JobError(
-                    fate.code,
-                    f"source {name}: {fate.meaning} ({count} rows), and the policy for that is 'fail'",
-                    "set the policy to 'dead_letter' to keep such rows aside and go on",
-                )
+                _refuse(name, fate, count)
             (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += count
             if policy == "dead_letter":
                 result.dead_letters.extend(_letters(fate, name, rows, batch_id))
@@ -135,6 +150,20 @@ class Accountant:
         book_filter(ledger, stage.name, total, passed)
 
 
+def _refuse(source: str, fate: Fate, count: int) -> None:
+    if count:
+        raise JobError(
+            fate.code,
+            f"source {source}: {fate.meaning} ({count} rows), and the policy for that is 'fail'",
+            "set the policy to 'dead_letter' to keep such rows aside and go on",
+        )
+
+
+def passes_sql(stage: Derive) -> str:
+    """Whether a sound row goes through the statement."""
+    return f"{FATE} = 0" if stage.where is None else f"{FATE} = 0 AND coalesce({to_sql(stage.where)}, false)"
+
+
 def _behind(read: Read, clock: Clock) -> str | None:
     """SQL that is true for a sound row behind the watermark of its own partition; None while no partition has one."""
     if read.clock.granularity == "row":
@@ -161,5 +190,5 @@ def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
     still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found["_judged"].type)
     moving = found.filter(pc.invert(pc.is_in(found["_judged"], still)))
-    reached = moving.group_by(_LANE).aggregate([("_greatest", "max")]).to_pylist()
-    return {row[_LANE]: row["_greatest_max"] for row in reached if row["_greatest_max"] is not None}
+    reached = moving.group_by(LANE).aggregate([(GREATEST, "max")]).to_pylist()
+    return {row[LANE]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,17 +36,24 @@ class BatchInput:
     costly: frozenset[str] = frozenset()
     # What sources state themselves about how far they have come: the watermark after this batch.
     stated_watermarks: Mapping[str, int] = field(default_factory=dict)
+    # Statements whose sinks count the rows that they read.
+    counting: frozenset[str] = frozenset()
 
 
 @dataclass
 class BatchResult:
-    """What a batch gave. Outputs are by statement, in the order of the plan."""
+    """What a batch gave. Outputs are by statement, in the order of the plan.
+
+    ``settle`` is to be called once the outputs are written and before anything else of the batch is: rows that were counted by then
+    come into the ledger.
+    """
 
     batch_id: int
     outputs: dict[str, Flow] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     change: Change | None = None
+    settle: Callable[[], None] = lambda: None
 
 
 @dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import PROVENANCE, SEQ
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Derive, LookBack
+from windrow.spark.accounting import PASSED, passes_sql
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.expressions import quote, sort_sql, to_sql
 from windrow.spark.flow import Flow
@@ -35,17 +37,38 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
     projected, names = project(frame, stage, source.columns)
-    return Flow(tuple(name for name in names if name.lower() not in _SYSTEM_NAMES), projected)
+    return Flow(_visible(names), projected)
 
 
-def project(frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...]) -> tuple[DataFrame, list[str]]:
-    """The items of a stage, with everything that travels along; and their names. ``visible`` is what a star means."""
+def _visible(names: list[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.lower() not in _SYSTEM_NAMES)
+
+
+def derive_counted(spark: SparkSession, stage: Derive, source: Flow, marks: Mapping[str, str]) -> Flow:
+    """Every row of a source, with marks by which it is counted; only of those that pass anything else is computed."""
+    frame = source.as_frame(spark)
+    columns = (f"{sql} AS {name}" for name, sql in {**marks, PASSED: passes_sql(stage)}.items())
+    projected, names = project(frame.selectExpr("*", *columns), stage, source.columns, only=PASSED, along=(FATE, *marks, PASSED))
+    return Flow(_visible(names), projected)
+
+
+def project(
+    frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...], *, only: str | None = None, along: tuple[str, ...] = ()
+) -> tuple[DataFrame, list[str]]:
+    """The items of a stage, with everything that travels along; and their names. ``visible`` is what a star means.
+
+    Where ``only`` names a column that is not true, nothing is computed. Columns ``along`` are taken as they are.
+    """
     there = set(frame.columns)
     if stage.order_by:
         # The order of an emission replaces the order of arrival; the windows of a batch stay apart.
         frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage, there)} AS {SEQ}")
-    columns: list[str] = []
+    columns = [quote(name) for name in along]
     names: list[str] = []
+
+    def guarded(sql: str) -> str:
+        return sql if only is None else f"CASE WHEN {only} THEN {sql} END"
+
     for item in stage.items:
         if item.expr is None:
             columns.extend(quote(name) for name in visible)
@@ -53,15 +76,15 @@ def project(frame: DataFrame, stage: Derive | LookBack, visible: tuple[str, ...]
         else:
             # ``expr AS _event_time`` sets the event time of what goes out, from any type that can hold one.
             is_time = item.name.lower() == "_event_time"
-            columns.append(f"{own_time_sql(item.expr, frame) if is_time else to_sql(item.expr)} AS {quote(item.name)}")
+            columns.append(f"{guarded(own_time_sql(item.expr, frame) if is_time else to_sql(item.expr))} AS {quote(item.name)}")
             names.append(item.name)
     taken = {name.lower() for name in names}
     columns.extend(quote(name) for name in TRAVELLING if name in frame.columns and name not in taken and name not in ("_key", "_headers"))
     if "_headers" not in taken and ("_headers" in there or stage.headers):
         before = "`_headers`" if "_headers" in there else "CAST(NULL AS MAP<STRING, STRING>)"
-        columns.append(f"{headers_sql(stage.headers, before)} AS `_headers`")
+        columns.append(f"{guarded(headers_sql(stage.headers, before))} AS `_headers`")
     if "_key" not in taken:
-        columns.append(f"{_key_sql(stage, there)} AS `_key`")
+        columns.append(f"{guarded(_key_sql(stage, there))} AS `_key`")
     return frame.selectExpr(*columns), names
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.connectors.runtime import Books
 from windrow.spark.querying import Select
 
 if TYPE_CHECKING:
@@ -15,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Flow:
-    """``columns`` are the visible ones; the rows have system columns beside them. One of frame, table and rows is there from the start."""
+    """``columns`` are the visible ones; the rows have system columns beside them. One of frame, table and rows is there from the start.
+
+    With ``books``, the frame has also rows that are only to be counted.
+    """
 
     columns: tuple[str, ...]
     frame: DataFrame | None = None
     table: pa.Table | None = None
     rows: Select | None = None
+    books: Books | None = None
 
     def as_frame(self, spark: SparkSession) -> DataFrame:
         if self.frame is None and self.rows is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from windrow.model.fate import Fate
@@ -25,10 +26,10 @@ from windrow.plan.stages import (
     Stage,
     Write,
 )
-from windrow.spark.accounting import Accountant, book_filter
+from windrow.spark.accounting import PASSED, Accountant, book_filter
 from windrow.spark.answers import answer
 from windrow.spark.batch import BatchInput, BatchResult, Run
-from windrow.spark.derive import derive
+from windrow.spark.derive import derive, derive_counted
 from windrow.spark.enrich import enrich
 from windrow.spark.explode import explode
 from windrow.spark.flow import Flow
@@ -39,6 +40,7 @@ from windrow.spark.job_state import Change, JobState, StepInput
 from windrow.spark.keeping import changes_in_order, table_frame
 from windrow.spark.limiting import limited
 from windrow.spark.look_back import look_back, rows_in_order
+from windrow.spark.on_the_way import OnTheWay, counted_stage
 from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
 from windrow.spark.querying import Queries, Select
@@ -79,6 +81,7 @@ class BatchProgram:
         self._accountant = Accountant(spark, job, queries)
         self.tables = tables or ReferenceTables(spark, job)
         self._needs_order = needs_order(job)
+        self._counted = counted_stage(job)
         self.watermarks = Watermarks(job, partitions)
         self._grouping = Grouping(spark, job, partitions, self.steps, self.homes, self.watermarks, self._accountant, self.tables)
 
@@ -161,25 +164,58 @@ class BatchProgram:
         reached: dict[int, int] = {}
         if rows is not None:
             rows = self._accountant.judge_at_source(read, rows, run.clocks[read.name], run.batch.now)
+            if self._is_counted_on_the_way(run):
+                run.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
+                return
             if len(self.job.readers_of(read.name)) > 1 or (not is_direct and read.name in run.batch.costly):
                 frame = rows.frame.persist()
                 run.cached.append(frame)
                 rows = Select(frame)
             run.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
             if not is_direct:
-                reached = self._accountant.account(read, rows, run.clocks[read.name], run.batch.batch_id, run.result)
+                reached = self._accountant.account(read, rows, run.clocks[read.name], run.result)
         if rows is None or not is_direct:
             self.watermarks.advance(read.name, reached, run)
+
+    def _is_counted_on_the_way(self, run: Run) -> bool:
+        return self._counted is not None and self._counted[1].name in run.batch.counting
 
     def _derive(self, stage: Derive, run: Run) -> None:
         source = run.flows.get(stage.input)
         if source is None:
+            return
+        if self._is_counted_on_the_way(run):
+            self._derive_counted(stage, source, run)
             return
         is_from_read = any(read.name == stage.input for read in self.job.reads)
         if not is_from_read:
             self._accountant.account_filter(stage, source, run.result.ledger)
         flow = derive(self._spark, stage, source)
         run.flows[stage.name] = limited(self._spark, flow, stage.limit, run.counters, stage.name)
+
+    def _derive_counted(self, stage: Derive, source: Flow, run: Run) -> None:
+        """The accounts of the source wait until its rows were read by the sink."""
+        assert self._counted is not None
+        assert source.rows is not None
+        read, shape = self._counted[0], source.rows.schema
+        flow = derive_counted(self._spark, stage, source, self._accountant.marks(read, source.rows.columns, run.clocks[read.name]))
+        assert flow.frame is not None
+        books = OnTheWay(flow.frame, lambda found: self._accountant.refuse_failed(read, found))
+        run.flows[stage.name] = replace(flow, books=books)
+
+        def settle() -> None:
+            if books.found is None:
+                books.read_alone()
+            assert books.found is not None
+            assert run.result.change is not None
+            own = BatchResult(run.batch.batch_id)
+            reached = self._accountant.book(read, {stage.name: PASSED}, books.found, shape, own)
+            run.result.ledger.add(own.ledger)
+            run.result.change.ledger.add(own.ledger)
+            run.result.dead_letters.extend(own.dead_letters)
+            self.watermarks.advance(read.name, reached, run)
+
+        run.result.settle = settle
 
     def _explode(self, stage: Explode, run: Run) -> None:
         source = run.flows.get(stage.input)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.connectors.encoding import SPARK_JSON, in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted
 from windrow.connectors.kafka.failures import NO_KEY
 from windrow.connectors.runtime import Output, Refused
-from windrow.connectors.streaming import arrow_batches
+from windrow.connectors.streaming import output_batches
 from windrow.errors import JobError
 
 if TYPE_CHECKING:
@@ -73,23 +73,23 @@ def records_of(output: Output, *, with_times: bool) -> Iterator[Records]:
     if output.table is not None:
         yield from _of_table(output.table, output.columns, with_times)
     elif output.frame is not None:
-        for batch in arrow_batches(record_frame(output.frame, output.columns, with_times=with_times), ROWS_AT_ONCE):
+        for batch in output_batches(output, record_columns(output.frame, output.columns, with_times=with_times), ROWS_AT_ONCE):
             yield _checked(_of_batch(batch))
 
 
-def record_frame(frame: DataFrame, columns: tuple[str, ...], *, with_times: bool) -> DataFrame:
+def record_columns(frame: DataFrame, columns: tuple[str, ...], *, with_times: bool) -> dict[str, Column]:
     """Rows as columns ``key``, ``value``, ``headers`` and ``time``, made on the executors."""
     from pyspark.sql import functions as F
 
     value = F.to_json(F.struct(*(quoted(name) for name in columns)), dict(SPARK_JSON)).cast("binary")
     if EMISSION in frame.columns:
         value = F.when(F.coalesce(F.col(EMISSION) == RETRACT, F.lit(False)), F.lit(None)).otherwise(value)
-    parts = [_key_column(frame).alias("key"), value.alias("value")]
+    parts = {"key": _key_column(frame), "value": value}
     if HEADERS in frame.columns:
-        parts.append(F.col(HEADERS).alias("headers"))
+        parts["headers"] = F.col(HEADERS)
     if with_times and EVENT_TIME in frame.columns:
-        parts.append(F.unix_millis(EVENT_TIME).alias("time"))
-    return frame.select(*parts)
+        parts["time"] = F.unix_millis(EVENT_TIME)
+    return parts
 
 
 def _key_column(frame: DataFrame) -> Column:

@@ -20,7 +20,7 @@ from windrow.connectors.kafka import topics
 from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting
 from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
 from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, TOO_LARGE, classify, explain, is_fenced
-from windrow.connectors.kafka.records import EMISSION, Records, leave_out, record_frame, records_of
+from windrow.connectors.kafka.records import EMISSION, Records, leave_out, record_columns, records_of
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
 from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
@@ -103,6 +103,8 @@ class _TopicSink:
 
 
 class ExactSink(_TopicSink):
+    counts_rows = True
+
     def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
         super().__init__(settings, request)
         self._key = commit_key(self._job, self._statement)
@@ -264,7 +266,8 @@ class PlainSink(_TopicSink):
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F
 
-        records = record_frame(frame, output.columns, with_times=False)
+        parts = record_columns(frame, output.columns, with_times=False)
+        records = frame.select(*(column.alias(name) for name, column in parts.items()))
         number = F.concat(F.lit(self._id(output.batch_id)), F.monotonically_increasing_id().cast("string")).cast("binary")
         ids = F.array(F.struct(F.lit(ID_HEADER).alias("key"), number.alias("value")))
         headers = ids
