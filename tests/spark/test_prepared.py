@@ -19,7 +19,8 @@ SOURCE = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
   'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '1s');
-CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(price) AS total FROM trades {where} GROUP BY symbol WINDOW TUMBLING(10s)
+CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(price) AS total
+  FROM trades {where} GROUP BY symbol WINDOW TUMBLING(10s)
   WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
 """
 START = 1_700_000_000_000

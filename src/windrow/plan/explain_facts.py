@@ -11,6 +11,7 @@ from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, join_facts, table_facts
+from windrow.plan.sharing import shared_feeds
 from windrow.plan.stages import (
     Aggregate,
     Answer,
@@ -263,6 +264,8 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
         yield "event time", _window_time(stage, job)
         yield "watermark", _window_watermark(stage, job)
     yield "fed with", f"{stage.feed.value}, because {stage.reason}"
+    if others := [member.name for one in shared_feeds(job) if stage in one.members for member in one.members if member is not stage]:
+        yield "shares", f"one pass over the rows of {stage.input} with {', '.join(others)}"
     yield "emits", "; ".join(emissions(stage))
     if stage.is_exact:
         yield "judges", "each row by the rows before it in its own partition, however they are cut into batches"

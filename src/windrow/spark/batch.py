@@ -15,6 +15,7 @@ from windrow.windowing.clock import Clock
 from windrow.windowing.step import Tables
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
@@ -73,5 +74,7 @@ class Run:
     steps: dict[str, StepInput] = field(default_factory=dict)
     tables: dict[str, Tables] = field(default_factory=dict)
     cached: list[DataFrame] = field(default_factory=list)
+    # What the executors made of the rows that several statements share, by the first of these.
+    shared: dict[str, pa.Table] = field(default_factory=dict)
     # Greatest event times of stages with a clock of their own.
     reached: dict[str, dict[int, int]] = field(default_factory=dict)

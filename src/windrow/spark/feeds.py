@@ -16,7 +16,8 @@ from windrow.aggregates import Aggregate as AggregateForm
 from windrow.aggregates import find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
-from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
+from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
+from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
 from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.expressions import of_batch, quote, to_sql
@@ -56,6 +57,8 @@ class FeedRequest:
     # SQL of the marks that each row is judged by, and the delay of the watermark; None where the batch's watermark judges them all.
     marks: tuple[str, str] | None = None
     delay: int = 0
+    # Whether late rows keep their group and slice: what is late for one statement may be in time for another.
+    keeps_late: bool = False
 
     @property
     def mark(self) -> str:
@@ -66,16 +69,6 @@ class FeedRequest:
     def floor(self) -> str:
         """SQL of the watermark that the batch started with. The text is the same while there is none, so that it is planned once."""
         return of_batch(NEVER if self.watermark is None else self.watermark, TIME)
-
-
-def fixed_of(stage: Aggregate) -> Fixed | None:
-    match stage.window:
-        case Tumbling(size=size, offset=offset):
-            return Fixed(size, size, offset)
-        case Sliding(size=size, advance=advance, offset=offset):
-            return Fixed(size, advance, offset)
-        case _:
-            return None
 
 
 def part_names(item: AggregateItem) -> dict[str, str]:
@@ -292,7 +285,8 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     keys = [name for name, _ in stage.keys]
     late = _session_late(stage, request)
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
-    group = [*(f"CASE WHEN _judged = 0 THEN {key} END AS {key}" for key in keys), f"CASE WHEN _judged = 0 THEN {SLICE} END AS {SLICE}"]
+    placed = f"_judged IN ({Fate.OK.value}, {Fate.LATE.value})" if request.keeps_late else "_judged = 0"
+    group = [f"CASE WHEN {placed} THEN {name} END AS {name}" for name in (*keys, SLICE)]
     group.append(f"{carried_row(request.columns, carried)} AS {ROW}")
     if late is not None:
         group.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")

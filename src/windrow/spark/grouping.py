@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
+from windrow.plan.sharing import SharedFeed, shared_feeds
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.accounting import Accountant
 from windrow.spark.batch import Run
@@ -21,13 +22,14 @@ from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.event_time import own_time_sql
 from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
 from windrow.spark.flow import Flow
-from windrow.spark.home import Home
+from windrow.spark.home import Home, Resident, kept_rows
 from windrow.spark.homes import Homes
 from windrow.spark.job_state import having_name
 from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
-from windrow.spark.querying import Select
+from windrow.spark.querying import Queries, Select
+from windrow.spark.sharing import share_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
@@ -55,8 +57,10 @@ class Grouping:
         marks: Watermarks,
         accountant: Accountant,
         tables: ReferenceTables,
+        queries: Queries,
     ) -> None:
         self._spark = spark
+        self._queries = queries
         self._job = job
         self._partitions = partitions
         self._steps = steps
@@ -67,16 +71,30 @@ class Grouping:
         self._shapes: dict[str, StructType] = {}
         self._own_times: dict[str, str] = {}
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
-        self.direct = {r.name: s.name for r in job.reads for s in [self._sole_aggregate(r)] if s is not None}
+        self._shared = {member.name: one for one in shared_feeds(job) for member in one.members}
+        self.direct = {r.name: s.name for r in job.reads for s in [self._accounts_for(r)] if s is not None}
 
-    def _sole_aggregate(self, read: Read) -> Aggregate | None:
-        """The stage whose job can do the source's accounts on the way: its only reader, if its time is the source's own."""
+    def _accounts_for(self, read: Read) -> Aggregate | None:
+        """The stage whose job can do the source's accounts on the way, if its time is the source's own.
+
+        It is the only reader, or the first of those that share what they read.
+        """
         readers = self._job.readers_of(read.name)
         known = self._partitions.get(read.name)
-        if len(readers) != 1 or known is None or len(known) > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn":
+        if known is None or len(known) > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn":
             return None
-        stage = readers[0]
-        return stage if isinstance(stage, Aggregate) and not stage.on_arrival and not has_own_clock(stage) else None
+        first = readers[0] if readers else None
+        if not isinstance(first, Aggregate) or first.on_arrival or has_own_clock(first):
+            return None
+        shared = self._shared.get(first.name)
+        return first if len(readers) == (1 if shared is None else len(shared.members)) else None
+
+    def is_read_once(self, source: str, run: Run) -> bool:
+        """Whether the rows of a source go through the executors once, all its accounts included."""
+        first = self._job.stage(self.direct[source]) if source in self.direct else None
+        if not isinstance(first, Aggregate):
+            return False
+        return first.name not in self._shared or self._shared_feed(first, run) is not None
 
     def run(self, stage: Aggregate, run: Run) -> None:
         source = run.flows.get(stage.input)
@@ -84,7 +102,10 @@ class Grouping:
         rows: pa.Table | None = None
         before = self._tick_before(stage, run)
         if source is not None:
-            rows = self._feed(stage, source, before, direct, run)
+            if (shared := self._shared_feed(stage, run)) is not None:
+                rows = self._feed_shared(stage, shared, source, before, run)
+            else:
+                rows = self._feed(stage, source, before, direct, run)
         if has_own_clock(stage):
             self._marks.advance(self._marks.root_of(stage).name, run.reached.get(stage.name, {}), run, own_clock(stage))
         tick = Tick(before, self._tick_after(stage, run), run.batch.now)
@@ -104,9 +125,49 @@ class Grouping:
     def _feed(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: Run) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         given = source.as_select(self._spark)
+        request = self._request(stage, given, watermark, direct, run)
+        gathered = self._home_of(stage, run).gather(
+            given, lambda view: feed_sql(stage, replace(request, view=view)), run.batch.batch_id, is_strict=stage.is_strict
+        )
+        self._shapes[stage.name] = given.schema
+        fed = unpack_rows(gathered.books, given.schema)
+        self._book_source(direct, fed, request.partitions, run)
+        if direct is None and request.partitions:
+            run.reached[stage.name] = _greatest(fed, request.partitions)
+        self._book_statement(stage, fed, watermark, direct is not None, run)
+        return gathered.rows
+
+    def _shared_feed(self, stage: Aggregate, run: Run) -> SharedFeed | None:
+        """What a stage shares with others, while the state of all of them is here."""
+        shared = self._shared.get(stage.name)
+        if shared is None or not all(isinstance(self._home_of(member, run), Resident) for member in shared.members):
+            return None
+        return shared
+
+    def _feed_shared(self, stage: Aggregate, shared: SharedFeed, source: Flow, watermark: int | None, run: Run) -> pa.Table | None:
+        """The first member has the executors do their part; the others take theirs from what it got."""
+        leader = shared.leader
+        direct = stage.input if stage.input in self.direct else None
+        if leader.name not in run.shared:
+            given = source.as_select(self._spark)
+            request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True)
+            fed = self._queries.table(given, lambda view: feed_sql(leader, replace(request, view=view)), is_strict=leader.is_strict)
+            run.shared[leader.name] = unpack_rows(fed, given.schema)
+            self._book_source(direct, run.shared[leader.name], request.partitions, run)
+        fed = share_of(stage, shared, run.shared[leader.name], watermark)
+        self._book_statement(stage, fed, watermark, direct is not None, run)
+        kept = kept_rows(fed)
+        return kept if kept.num_rows else None
+
+    def _book_source(self, direct: str | None, fed: pa.Table, partitions: tuple[int, ...], run: Run) -> None:
+        if direct is not None:
+            self._marks.advance(direct, _greatest(fed, partitions), run)
+            self._accountant.book_source(direct, fed, run.batch.batch_id, run.result)
+
+    def _request(self, stage: Aggregate, given: Select, watermark: int | None, direct: str | None, run: Run) -> FeedRequest:
         root, batch_id = self._marks.root_of(stage), run.batch.batch_id
         rides = direct is not None or has_own_clock(stage)
-        request = FeedRequest(
+        return FeedRequest(
             view="",
             columns=given.columns,
             batch_id=batch_id,
@@ -119,17 +180,6 @@ class Grouping:
             marks=self._judged_by(stage, root, run) if stage.is_exact else None,
             delay=root.clock.delay if stage.delay is None else stage.delay,
         )
-        home = self._home_of(stage, run)
-        gathered = home.gather(given, lambda view: feed_sql(stage, replace(request, view=view)), batch_id, is_strict=stage.is_strict)
-        self._shapes[stage.name] = given.schema
-        fed = unpack_rows(gathered.books, given.schema)
-        if direct is not None:
-            self._marks.advance(direct, _greatest(fed, request.partitions), run)
-            self._accountant.book_source(direct, fed, batch_id, run.result)
-        elif rides:
-            run.reached[stage.name] = _greatest(fed, request.partitions)
-        self._book_statement(stage, fed, watermark, direct is not None, run)
-        return gathered.rows
 
     def _own_time(self, stage: Aggregate, given: Select) -> str | None:
         """SQL of the stage's own event time. The type of what it names is asked once."""

@@ -83,7 +83,7 @@ class BatchProgram:
         self._needs_order = needs_order(job)
         self._counted = counted_stage(job)
         self.watermarks = Watermarks(job, partitions)
-        self._grouping = Grouping(spark, job, partitions, self.steps, self.homes, self.watermarks, self._accountant, self.tables)
+        self._grouping = Grouping(spark, job, partitions, self.steps, self.homes, self.watermarks, self._accountant, self.tables, queries)
 
     def run(self, batch: BatchInput) -> BatchResult:
         """Take one batch. The state moves on only when the caller commits the change (``commit``)."""
@@ -167,7 +167,8 @@ class BatchProgram:
             if self._is_counted_on_the_way(run):
                 run.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
                 return
-            if len(self.job.readers_of(read.name)) > 1 or (not is_direct and read.name in run.batch.costly):
+            is_costly = len(self.job.readers_of(read.name)) > 1 or read.name in run.batch.costly
+            if is_costly and not self._grouping.is_read_once(read.name, run):
                 frame = rows.frame.persist()
                 run.cached.append(frame)
                 rows = Select(frame)

@@ -7,8 +7,9 @@ from typing import assert_never
 import polars as pl
 
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
+from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, Enrich, Feed, IntervalJoin, Job, KeepLatest, LookBack
-from windrow.spark.feeds import fixed_of, form_of, part_names
+from windrow.spark.feeds import form_of, part_names
 from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout

@@ -1,0 +1,76 @@
+"""Statements that filter and group the same rows alike share one pass over them, however their windows differ.
+
+What the executors make of a batch, partials by group and slice, serves all of them: a window is a whole number of slices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd
+
+from windrow.model.window import DeadLetterLate, IncludeInNext, Sliding, Tumbling
+from windrow.plan.stages import Aggregate, AggregateItem, Feed, Job
+from windrow.windowing.bounds import Fixed
+
+
+def fixed_of(stage: Aggregate) -> Fixed | None:
+    match stage.window:
+        case Tumbling(size=size, offset=offset):
+            return Fixed(size, size, offset)
+        case Sliding(size=size, advance=advance, offset=offset):
+            return Fixed(size, advance, offset)
+        case _:
+            return None
+
+
+@dataclass(frozen=True)
+class SharedFeed:
+    """``leader`` is what the executors are asked: every aggregate of the members, in windows of a single slice.
+
+    ``slots`` are, for each member, the names that its aggregates have there.
+    """
+
+    leader: Aggregate
+    members: tuple[Aggregate, ...]
+    slots: dict[str, dict[str, str]]
+
+
+def shared_feeds(job: Job) -> tuple[SharedFeed, ...]:
+    """Members of one are in the order of the plan."""
+    alike: dict[str, list[Aggregate]] = {}
+    for stage in job.stages:
+        if isinstance(stage, Aggregate) and _can_share(stage):
+            alike.setdefault(repr((stage.input, stage.where, stage.keys, stage.is_strict)), []).append(stage)
+    found = [_shared(tuple(stages)) for stages in alike.values() if len(stages) > 1]
+    return tuple(one for one in found if one is not None)
+
+
+def _can_share(stage: Aggregate) -> bool:
+    """Windows of fixed bounds that speak once, by the event time and the watermark of their source."""
+    has_own_time = stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None
+    is_plain = fixed_of(stage) is not None and stage.feed is Feed.SLICES and not isinstance(stage.late, IncludeInNext)
+    return is_plain and not has_own_time and not stage.is_exact and not stage.when
+
+
+def _shared(members: tuple[Aggregate, ...]) -> SharedFeed | None:
+    """None where the slices of all would be finer than any of them needs: that could cost more than it saves."""
+    windows = [fixed for stage in members if (fixed := fixed_of(stage)) is not None]
+    offset = windows[0].offset
+    width = gcd(*(fixed.slice for fixed in windows), *(fixed.offset - offset for fixed in windows))
+    if width != min(fixed.slice for fixed in windows):
+        return None
+    known: dict[str, AggregateItem] = {}
+    slots: dict[str, dict[str, str]] = {}
+    for stage in members:
+        own = slots.setdefault(stage.name, {})
+        for item in stage.aggregates:
+            shared = known.setdefault(repr(item.call), AggregateItem(f"_a{len(known)}", item.call))
+            own[item.slot] = shared.slot
+    leader = replace(
+        members[0],
+        aggregates=tuple(known.values()),
+        window=Tumbling(width, offset % width),
+        lateness=min(stage.lateness for stage in members),
+        late=DeadLetterLate(None),
+    )
+    return SharedFeed(leader, members, slots)
