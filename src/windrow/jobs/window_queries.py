@@ -21,10 +21,12 @@ from windrow.errors import UsageError
 from windrow.otap.columns import PART_ID, TABLES, columns_of
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery
+from windrow.otap.links import reader_for
 from windrow.otap.origins import ResourceIds
 from windrow.otap.places import Base
+from windrow.otap.tables import timed_by
 from windrow.otap.timing import Timing, Window, busy_windows
-from windrow.otap.windows import Reading, WindowReader
+from windrow.otap.windows import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +101,7 @@ class WindowTables:
         self._base = base
         self._timing = timing
         self._ids: ResourceIds = ids
-        self._files: dict[str, list[DataFile]] = {table: discovery.timed_files(table) for table in tables}
+        self._files: dict[str, list[DataFile]] = {table: discovery.timed_files(timed_by(table)) for table in tables}
         self._covering = {table: Covering(discovery, table, ids) for table in tables}
         self._sizes = {file.path: file.listed.size for files in self._files.values() for file in files}
 
@@ -127,7 +129,7 @@ class WindowTables:
         schema = pa.schema([(column.name, arrow_type(column.type)) for column in columns_of({"table": table})])
         parts = []
         for place, cover in enumerate(covers):
-            rows = WindowReader(self._base, Reading(table, ids=self._ids)).read(cover)
+            rows = reader_for(self._base, Reading(table, ids=self._ids)).read(cover)
             if rows is not None:
                 parts += [batch.select(schema.names) for batch in to_batches(rows, cover, place, schema)]
         return pa.Table.from_batches([pa.RecordBatch.from_arrays(part.columns, schema=schema) for part in parts], schema)

@@ -159,6 +159,8 @@ def test_spans() -> None:
             "duration_time_unix_nano": [11],
             "kind": [2],
             "status": [{"code": 2, "status_message": "no"}],
+            "events": [[{"name": "retry", "time_unix_nano": 105, "attributes": [("n", "2")]}]],
+            "links": [[{"trace_id": "ef" * 16, "span_id": "01" * 8}]],
         }
     )
     with grpc_collector() as collector:
@@ -166,6 +168,8 @@ def test_spans() -> None:
         span = collector.requests[0].resource_spans[0].scope_spans[0].spans[0]
     assert (span.name, span.end_time_unix_nano, span.kind, span.status.code, span.status.message) == ("GET /", 111, 2, 2, "no")
     assert span.parent_span_id == b""
+    assert [(one.name, one.time_unix_nano, one.attributes[0].value.string_value) for one in span.events] == [("retry", 105, "2")]
+    assert [(one.trace_id, one.span_id) for one in span.links] == [(b"\xef" * 16, b"\x01" * 8)]
 
 
 def test_points_of_a_metric_stay_together_and_counts_become_gauges() -> None:

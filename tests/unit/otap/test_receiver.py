@@ -12,11 +12,12 @@ import pytest
 
 from tests.unit.otap.files import at, log, write
 from windrow.otap.discovery import TimeRule
+from windrow.otap.links import reader_for
 from windrow.otap.notes import Ahead, Notes
 from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
 from windrow.otap.timing import MINUTE, SECOND, Timing, Window, busy_windows, count_busy
-from windrow.otap.windows import Reading, WindowReader
+from windrow.otap.windows import Reading
 
 C = Timing(10 * MINUTE, MINUTE, MINUTE, MINUTE)
 LOGS = Wanted("logs", C, TimeRule(), "partition_unique")
@@ -51,7 +52,8 @@ class Rig:
             # Spark has noted the offset: the batch that runs again ends where the first one did.
         rows: list[int] = []
         for cover in self.receiver.plan(self.done, until):
-            table = WindowReader(Base(str(self.data)), Reading("logs", self.wanted.rule, columns=frozenset({"id"}))).read(cover)
+            reading = Reading(self.wanted.table, self.wanted.rule, columns=frozenset({"id"}))
+            table = reader_for(Base(str(self.data)), reading).read(cover)
             rows += [] if table is None else table["_placed"].to_pylist()
         self.windows.append((until, sorted(rows)))
         self.done = until
@@ -105,6 +107,37 @@ def test_late_rows_are_rejected_and_listed_and_the_rest_of_the_file_is_taken(rig
     rig.start()
     assert rig.run(at("14:29") + 1) == []
     assert len(rig.late()) == 1
+
+
+def test_late_links_are_listed_whichever_file_came_last(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, replace(LOGS, table="span_links"))
+
+    def spans(name: str, times: dict[int, str]) -> None:
+        common = {"name": "x", "resource": {"id": 0}, "scope": {"id": 0}, "trace_id": b"t" * 16, "span_id": b"s" * 8}
+        rows = [{**common, "id": n, "start_time_unix_nano": at(time), "duration_time_unix_nano": 1} for n, time in times.items()]
+        write(rig.data, "spans", rows, name=name)
+
+    def links(name: str, *parents: int) -> None:
+        write(rig.data, "span_links", [{"parent_id": n, "trace_id": b"l" * 16, "span_id": b"s" * 8} for n in parents], name=name)
+
+    spans("first.parquet", {0: "13:47:10", 1: "13:48:10"})
+    links("first.parquet", 0, 0, 1)
+    assert [len(rows) for _, rows in rig.run(at("14:00"))] == [2]
+    # Of the span that was handed over and the one that was not.
+    links("second.parquet", 0, 1)
+    rig.run(at("14:00"))
+    assert rig.late() == [("second.parquet", at("13:47"), 1)]
+    # Links may be there before their span; when it comes late, they do.
+    links("third.parquet", 5)
+    assert [len(rows) for _, rows in rig.run(at("14:01"))] == [2]
+    spans("late.parquet", {5: "13:47:30"})
+    links("fourth.parquet", 5, 0)
+    rig.run(at("14:01"))
+    listed = [("second.parquet", at("13:47"), 1), ("late.parquet", at("13:47"), 2), ("fourth.parquet", at("13:47"), 1)]
+    assert rig.late() == listed
+    rig.start()
+    rig.run(at("14:01"))
+    assert rig.late() == listed
 
 
 def test_empty_windows_are_passed_over_and_nothing_goes_back(rig: Rig) -> None:
