@@ -19,7 +19,7 @@ from windrow.compiling import compile_sql
 from windrow.connectors.otlp.failures import AnswerError, asked_pause, classify
 from windrow.connectors.otlp.settings import Settings
 from windrow.connectors.otlp.sink import OtlpSink
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import Output, Refused, SinkRequest
 from windrow.errors import JobError, UsageError
 from windrow.model.types import BIGINT, INT, STRING, ColumnDef, Map
 from windrow.otap.rebuild.wire import _number, _piece
@@ -57,8 +57,8 @@ def logs(count: int = 3) -> pa.Table:
     )
 
 
-def send(sink: OtlpSink, table: pa.Table, batch_id: int = 7) -> None:
-    sink.write(Output(batch_id, tuple(name for name in table.column_names if name != "_emission"), table))
+def send(sink: OtlpSink, table: pa.Table, batch_id: int = 7) -> list[Refused]:
+    return list(sink.write(Output(batch_id, tuple(name for name in table.column_names if name != "_emission"), table)))
 
 
 def test_rows_arrive_by_resource_and_scope(collector: Collector) -> None:
@@ -138,6 +138,38 @@ def test_marks_are_the_same_in_any_order_and_tell_equal_records_apart(collector:
     assert sorted(marks()) == sorted(first)
     send(sink, rows, batch_id=8)
     assert not set(marks()) & set(first)
+
+
+def test_rows_that_a_collector_refuses_are_set_aside_and_the_others_sent(collector: Collector) -> None:
+    is_grpc = collector.protocol == "grpc"  # type: ignore[attr-defined]
+
+    def has_a_five(request: Any) -> bool:
+        return any(one.body.int_value == 5 for outer in request.resource_logs for inner in outer.scope_logs for one in inner.log_records)
+
+    collector.is_wrong = has_a_five
+    collector.wrong = (grpc.StatusCode.INVALID_ARGUMENT, "no fives") if is_grpc else (400,)
+    with pytest.raises(JobError, match="refuses it") as caught:
+        send(sink_for(collector), logs(12))
+    assert "'failure.policy' = 'dead_letter'" in (caught.value.hint or "")
+    sink = sink_for(collector, failure__policy="dead_letter", id__attribute="dedup.id")
+    (refused,) = send(sink, logs(12))
+    assert (refused.row["body"]["int"], refused.why) == (5, "INVALID_ARGUMENT: no fives" if is_grpc else "400: Bad Request")
+    assert sorted(record.body.int_value for record in collector.logs) == [n for n in range(12) if n != 5]
+    marks = {one.value.string_value for record in collector.logs for one in record.attributes if one.key == "dedup.id"}
+    # A record of a request that was refused keeps the mark that it had there.
+    assert not any(mark.endswith("-1") for mark in marks)
+    # Who sends is not what the rows hold.
+    collector.wrong = (grpc.StatusCode.PERMISSION_DENIED, "no") if is_grpc else (403,)
+    with pytest.raises(JobError, match="refuses it"):
+        send(sink, logs(12))
+
+
+def test_rows_that_cannot_be_made_telemetry_are_set_aside_too() -> None:
+    with grpc_collector() as collector:
+        sink = sink_for(collector, failure__policy="dead_letter")
+        (refused,) = send(sink, pa.table({"body": ["good", "bad"], "trace_id": ["ab" * 16, "zz"]}))
+        assert refused.row["body"] == "bad"
+        assert [record.body.string_value for record in collector.logs] == ["good"]
 
 
 def test_a_collector_that_is_away_is_said(collector: Collector) -> None:
@@ -254,9 +286,9 @@ def test_columns_without_a_place_are_refused() -> None:
 
 
 def test_a_message_that_is_too_long_is_not_sent_again() -> None:
-    assert classify(AnswerError("RESOURCE_EXHAUSTED", "grpc: received message larger than max (5 vs. 4)")) is FailureClass.PERMANENT
+    assert classify(AnswerError("RESOURCE_EXHAUSTED", "grpc: received message larger than max (5 vs. 4)")) is FailureClass.DATA
     assert classify(AnswerError("RESOURCE_EXHAUSTED", "quota")) is FailureClass.RESOURCE
-    assert classify(AnswerError(400, "")) is FailureClass.PERMANENT
+    assert classify(AnswerError(404, "")) is FailureClass.PERMANENT
 
 
 def test_headers_are_never_printed() -> None:

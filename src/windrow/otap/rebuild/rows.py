@@ -45,6 +45,16 @@ class Marks:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._seen: Counter[bytes] = Counter()
+        self._fresh: list[bytes] = []
+
+    def keep(self) -> None:
+        """What was marked is on its way."""
+        self._fresh.clear()
+
+    def take_back(self) -> None:
+        """What was marked since the last ``keep`` never went anywhere: it is marked alike the next time."""
+        self._seen.subtract(self._fresh)
+        self._fresh.clear()
 
     def of(self, *content: Message) -> str:
         """
@@ -56,6 +66,7 @@ class Marks:
         digest = hashlib.blake2b(b"\0".join(part.SerializeToString(deterministic=True) for part in content), digest_size=12)
         before = self._seen[digest.digest()]
         self._seen[digest.digest()] += 1
+        self._fresh.append(digest.digest())
         return f"{self._prefix}{digest.hexdigest()}" + (f"-{before}" if before else "")
 
 
