@@ -52,7 +52,7 @@ bench-flink:  ## the same JSON through Flink SQL, in an environment of its own
 	@$(BOOT) python -- -m benchmarks.flink
 
 bench-receiver:  ## the OTAP receiver over 5 GB of made-up logs; takes minutes
-	@$(BOOT) python -- -m benchmarks.receiver
+	@POLARS_MAX_THREADS=1 $(BOOT) python -- -m benchmarks.receiver
 
 bench-kafka:  ## topic to topic, exactly once, against a hand-written job that is not; takes minutes
 	@$(BOOT) python -- -m benchmarks.kafka

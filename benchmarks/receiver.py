@@ -10,124 +10,188 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow.compute as pc
 
 from windrow.otap.covers import Covering
-from windrow.otap.discovery import Discovery, TimeRule, covering
+from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.generate.settings import SECOND, Telemetry
 from windrow.otap.generate.telemetry import generate
+from windrow.otap.notes import Notes
 from windrow.otap.places import Base
-from windrow.otap.timing import Timing, Window, busy_windows
+from windrow.otap.receiver import Receiver, Wanted
+from windrow.otap.tables import PART_ID
+from windrow.otap.timing import Timing, Window
 from windrow.otap.windows import Reading, WindowReader
 
+T = TypeVar("T")
 TIMING = Timing()
-_LENGTH, _RATE = 1200 * SECOND, 400
 SELECTIVE = frozenset({"severity_number", "attributes"})
+# One exporter: about 190 MB in 400 files, over 50 minutes.
+_EXPORTER = Telemetry(signals=("logs",), length=3000 * SECOND, rows_per_second=160, file_length=30 * SECOND, partitions=1, more_text=300)
+_SMALL = Telemetry(
+    signals=("logs",), length=1010 * SECOND, rows_per_second=40, batch_length=SECOND, file_length=5 * SECOND, drift=SECOND, latency=SECOND
+)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Work:
-    """One way to read."""
+    """One way to read. ``windows`` is how many of them had rows."""
 
-    rows: int
-    bytes: int
-    seconds: float
+    rows: int = 0
+    bytes: int = 0
+    windows: int = 0
+    finding: float = 0.0
+    reading: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.finding + self.reading
 
 
 def make_logs(base: Path, gigabytes: float) -> int:
-    """About so many bytes, one exporter after another; gives the true number."""
-    size = partition = 0
+    """About so many bytes; gives the true number. Two exporters are made, the others are copies of them, which are quicker to write."""
+    made = [generate(replace(_EXPORTER, seed=seed), base) for seed in range(2)]
+    size = sum(file.path.stat().st_size for files in made for file in files)
+    copies = 0
     while size < gigabytes * 1e9:
-        made = Telemetry(seed=partition, signals=("logs",), length=_LENGTH, rows_per_second=_RATE, partitions=1)
-        size += sum(file.path.stat().st_size for file in generate(made, base))
-        partition += 1
+        for file in made[copies % 2]:
+            target = base / file.table / f"{PART_ID}=copy-{copies}" / file.path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.path, target)
+            size += target.stat().st_size
+        copies += 1
     return size
 
 
-def discovery_of(base: Path, cache: FooterCache) -> Discovery:
-    return Discovery(Base(str(base)), cache, TIMING, TimeRule())
+def read_everything(base: Path, notes: Path, timing: Timing, reading: Reading, at_windows: dict[int, int] | None = None) -> Work:
+    """All windows, as the receiver of a job takes them; ``at_windows`` is filled with the memory after so many of them."""
+    wanted = Wanted(reading.table, timing, reading.rule, reading.ids, is_ended=True)
+    receiver, reader = Receiver(Base(str(base)), wanted, Notes(notes), time.time_ns), WindowReader(Base(str(base)), reading)
+    done, work = None, Work()
+    while True:
+        began = time.perf_counter()
+        until = receiver.advance(done)
+        if until is None or until == done:
+            break
+        covers = receiver.plan(done, until)
+        found = time.perf_counter()
+        work.rows += sum(0 if table is None else table.num_rows for table in map(reader.read, covers))
+        work.finding += found - began
+        work.reading += time.perf_counter() - found
+        work.windows += bool(covers)
+        done = until
+        if at_windows is not None and work.windows in at_windows:
+            at_windows[work.windows] = memory_mb()
+    work.bytes = reader.seen.bytes
+    return work
 
 
-def windows_of(discovery: Discovery) -> list[Window]:
-    ranges = [file.times for file in discovery.timed_files("logs") if file.times is not None]
-    return list(busy_windows(TIMING, TIMING.window_at(min(low for low, _ in ranges)).start, max(high for _, high in ranges) + 1, ranges))
+def read_window(base: Path, footers: Path, window: Window, reading: Reading, least_severity: int) -> Work:
+    """One window with a condition, by somebody who has known the footers before."""
+    began = time.perf_counter()
+    discovery = Discovery(Base(str(base)), FooterCache(footers), TIMING, TimeRule())
+    covers = Covering(discovery, reading.table, reading.ids).covers(discovery.timed_files(reading.table), window)
+    found = time.perf_counter()
+    reader, work = WindowReader(Base(str(base)), reading), Work(windows=1)
+    for table in map(reader.read, covers):
+        if table is not None:
+            work.rows += pc.sum(pc.greater_equal(table["severity_number"], least_severity)).as_py() or 0
+    work.bytes, work.finding, work.reading = reader.seen.bytes, found - began, time.perf_counter() - found
+    return work
 
 
-def read(base: Path, discovery: Discovery, windows: list[Window], reading: Reading, least_severity: int) -> Work:
-    files, plans = discovery.timed_files("logs"), Covering(discovery, "logs", "batch_local")
-    reader, rows, began = WindowReader(Base(str(base)), reading), 0, time.perf_counter()
-    for window in windows:
-        for cover in plans.covers(files, window):
-            table = reader.read(cover)
-            if table is not None:
-                rows += pc.sum(pc.greater_equal(table["severity_number"], least_severity)).as_py() or 0
-    return Work(rows, reader.seen.bytes, time.perf_counter() - began)
-
-
-def many_files(base: Path, count: int) -> None:
-    """Small files, as many as asked: copies of one, because only their number counts."""
-    made = generate(Telemetry(signals=("logs",), length=60 * SECOND, rows_per_second=4, partitions=1), base / "sample")
-    content = next(file.path for file in made if file.table == "logs").read_bytes()
-    folder = base / "many" / "logs" / "_part_id=many"
-    folder.mkdir(parents=True)
-    for number in range(count):
-        (folder / f"part-{1_767_225_600_000 + number}-{number:032x}.parquet").write_bytes(content)
-
-
-def discovery_seconds(base: Path, cache: Path) -> Iterator[float]:
-    """Cold, then as the next run finds its cache on disk, then as the next trigger of the same run."""
-    cold, next_run = FooterCache(cache), None
+def looks(base: Path, footers: Path) -> tuple[int, list[float]]:
+    """How many files there are, and how long all of them take to be known: at first, in the next run, at the next look of it."""
+    times, caches = [], [FooterCache(footers)]
+    tables = ("logs", "log_attrs", "resource_attrs", "scope_attrs")
     for step in ("cold", "next run", "next look"):
         began = time.perf_counter()
-        if step == "next run":
-            next_run = FooterCache(cache)
-        covering(discovery_of(base, next_run or cold).timed_files("logs"), Window(0, 1))
-        yield time.perf_counter() - began
+        if step != "next look":
+            caches.append(FooterCache(footers))
+            discovery = Discovery(Base(str(base)), caches[-1], TIMING, TimeRule())
+        count = len(discovery.timed_files("logs"))
+        count += sum(len(own) for table in tables[1:] for own in discovery.files_by_id(table, "parent_id").values())
+        times.append(time.perf_counter() - began)
+    return count, times
 
 
 def memory_mb() -> int:
+    """What the process holds now, or held at most where the system does not say."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmRSS"))) // 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def memory_over_windows(work: Path) -> dict[int, int]:
+    generate(_SMALL, work / "small")
+    seen = dict.fromkeys((1, 100, 250, 500, 750, 1000), 0)
+    read_everything(work / "small", work / "small.notes", replace(TIMING, window_granularity=SECOND), Reading("logs"), seen)
+    return seen
+
+
+def greatest_memory(base: Path, footers: Path, window: Window) -> int:
+    read_window(base, footers, window, Reading("logs"), 0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def run(work: Path, gigabytes: float) -> None:
+    data, footers = work / "telemetry", work / "footers.jsonl"
+    began = time.perf_counter()
+    size = apart(make_logs, data, gigabytes)
+    print(f"{size / 1e9:.2f} GB of logs with attributes, made in {time.perf_counter() - began:.0f} s", flush=True)
+    count, (cold, fresh, warm) = looks(data, footers)
+    print(
+        f"{count:,} files are known after {cold:.2f} s at first, {fresh:.2f} s in the next run, {warm:.2f} s at its next look", flush=True
+    )
+    middle = TIMING.window_at(_EXPORTER.start + _EXPORTER.length // 2)
+    one = read_window(data, footers, middle, Reading("logs", columns=SELECTIVE), 17)
+    show("one window, severity >= 17", one)
+    every = read_everything(data, work / "notes", TIMING, Reading("logs"))
+    show("all windows, every column", every)
+    print(f"selective reads 1/{every.bytes / max(one.bytes, 1):.0f} of the bytes in 1/{every.seconds / one.seconds:.0f} of the time")
+    greatest = {
+        minutes: apart(greatest_memory, data, footers, Window(middle.start, middle.start + minutes * 60 * SECOND)) for minutes in (1, 4)
+    }
+    print("greatest memory by length of a window:", ", ".join(f"{minutes} min {held:,} MB" for minutes, held in greatest.items()))
+    held = apart(memory_over_windows, work)
+    print("memory after so many small windows:", ", ".join(f"{number:,}: {own:,} MB" for number, own in held.items()))
+
+
+def show(name: str, own: Work) -> None:
+    share = 100 * own.finding / own.seconds
+    print(
+        f"{name:<28} {own.windows:>4} windows {own.rows:>12,} rows {own.bytes / 1e6:>9,.1f} MB read {own.seconds:>8.2f} s, "
+        f"{share:.1f} % of it finding files",
+        flush=True,
+    )
+
+
+def apart(action: Callable[..., T], *given: Any) -> T:
+    """In a process of its own, so that memory is not mixed up; begun afresh, because a fork would not have this one's threads."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(action, *given).result()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", type=float, default=5.0, help="size of the logs with their attributes")
-    parser.add_argument("--files", type=int, default=10_000, help="number of files for discovery")
     parser.add_argument("--work", type=Path, default=None, help="where to put the data; a temporary folder that is removed if not given")
     chosen = parser.parse_args()
     work = chosen.work or Path(tempfile.mkdtemp(prefix="windrow-receiver-"))
     try:
-        run(work, chosen.gb, chosen.files)
+        run(work, chosen.gb)
     finally:
         if chosen.work is None:
             shutil.rmtree(work, ignore_errors=True)
-
-
-def run(work: Path, gigabytes: float, files: int) -> None:
-    data = work / "telemetry"
-    # In a process of its own, so that the memory of making them is not counted.
-    with ProcessPoolExecutor(1) as maker:
-        size = maker.submit(make_logs, data, gigabytes).result()
-    print(f"{size / 1e9:.2f} GB of logs with attributes")
-    discovery = discovery_of(data, FooterCache(work / "footers.jsonl"))
-    windows = windows_of(discovery)
-    middle = windows[len(windows) // 2]
-    one = read(data, discovery, [middle], Reading("logs", columns=SELECTIVE), 17)
-    after_one = memory_mb()
-    every = read(data, discovery, windows, Reading("logs"), 0)
-    for name, own in (("one window, severity >= 17", one), (f"all {len(windows)} windows, every column", every)):
-        print(f"{name:<34} {own.rows:>12,} rows  {own.bytes / 1e6:>9,.1f} MB read  {own.seconds:>8.2f} s")
-    print(f"selective reads 1/{every.bytes / max(one.bytes, 1):.0f} of the bytes in 1/{every.seconds / one.seconds:.0f} of the time")
-    print(f"greatest memory: {after_one:,} MB after one window, {memory_mb():,} MB after all {len(windows)}")
-    many_files(work, files)
-    cold, fresh, warm = discovery_seconds(work / "many", work / "many.jsonl")
-    print(f"discovery of {files:,} files: {cold:.2f} s cold, {fresh:.2f} s with a cache from disk, {warm:.2f} s at the next look")
 
 
 if __name__ == "__main__":

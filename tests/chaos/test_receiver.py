@@ -1,4 +1,7 @@
-"""kill -9 of a job that reads OTAP windows, at random moments, while files arrive: every log once in its window, or in the late list."""
+"""kill -9 of a job that reads OTAP windows, at random moments, while files arrive: every log once in its window, or in the late list.
+
+``WINDROW_CHAOS_SEED`` repeats a run's moments and rows.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,7 @@ pytestmark = pytest.mark.chaos
 
 KILLS = 6
 SQL = """
-CREATE STREAM logs WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'logs', 'window.granularity' = '10s',
-  'max.concurrent.windows' = '2');
+CREATE STREAM logs WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'logs', 'window.granularity' = '10s');
 CREATE STREAM seen AS
   SELECT time_unix_nano, _part_id AS part, COUNT(*) AS n FROM logs GROUP BY time_unix_nano, _part_id WINDOW TUMBLING(10s)
   WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
@@ -46,17 +48,19 @@ def _plans(folder: Path) -> int:
     return len(list((folder / "state").glob("*/notes/logs/plans/*.json")))
 
 
-def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> None:
-    """Once it has planned another window, plus a moment."""
-    wanted, deadline = _plans(folder) + 1 + rng.randrange(3), time.monotonic() + 180
+def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> bool:
+    """Once it has planned another window, plus a moment. False where it had come to its end by then."""
+    wanted, deadline = _plans(folder) + 1 + rng.randrange(2), time.monotonic() + 180
     while process.poll() is None and _plans(folder) < wanted and time.monotonic() < deadline:
         time.sleep(0.01)
     moment = time.monotonic() + rng.uniform(0, 1.5)
     while process.poll() is None and time.monotonic() < moment:
         time.sleep(0.01)
-    if process.poll() is None:
+    is_alive = process.poll() is None
+    if is_alive:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    return is_alive
 
 
 def _arrive(files: list[MadeFile], folder: Path) -> None:
@@ -75,19 +79,21 @@ def _logs(folder: Path) -> Counter[tuple[str, int]]:
 
 
 def test_killed_while_files_arrive(tmp_path: Path) -> None:
-    seed = random.randrange(10**6)
+    seed = int(os.environ.get("WINDROW_CHAOS_SEED", random.randrange(10**6)))
     print(f"seed {seed}")
     rng = random.Random(seed)
-    made = Telemetry(seed=seed, signals=("logs",), length=100 * SECOND, rows_per_second=5, drift=5 * SECOND, file_length=20 * SECOND)
+    made = Telemetry(seed=seed, signals=("logs",), length=240 * SECOND, rows_per_second=5, drift=5 * SECOND, file_length=20 * SECOND)
     files = generate(replace(made, late_files=0), tmp_path / "staged")
     # The machine's clock is long past all of it, so a file that arrives after its windows were read is late.
     first, others = files[: len(files) // 2], files[len(files) // 2 :]
     rng.shuffle(others)
     _arrive(first, tmp_path)
-    for _ in range(KILLS):
+    kills = 0
+    while kills < KILLS:
         process = _start(tmp_path)
         _arrive([others.pop() for _ in range(min(3, len(others)))], tmp_path)
-        _kill_somewhere(process, tmp_path, rng)
+        assert _kill_somewhere(process, tmp_path, rng), f"it came to its end after {kills} kills"
+        kills += 1
     _arrive(others, tmp_path)
     for _ in range(2):
         process = _start(tmp_path)
@@ -105,3 +111,4 @@ def test_killed_while_files_arrive(tmp_path: Path) -> None:
     for one in late:
         listed[one.window.start] += one.rows
     assert missing == listed
+    print(f"{kills} kills, {sum(handed.values()):,} logs handed over, {sum(listed.values()):,} listed as late")

@@ -44,6 +44,7 @@ Drift = Annotated[str, typer.Option("--drift", help="How far the clock of a host
 Rate = Annotated[int, typer.Option("--rows-per-second", help="Logs a second in each partition; half as many spans and metrics.", min=2)]
 LateFiles = Annotated[int, typer.Option("--late-files", help="So many files a partition go to DIR.late, to be moved in later.", min=0)]
 NoTime = Annotated[float, typer.Option("--without-time", help="Share of logs without a time of their own.", min=0, max=1)]
+MoreText = Annotated[int, typer.Option("--more-text", help="So many characters more in the text of each log.", min=0)]
 
 
 def generate_files(
@@ -58,6 +59,7 @@ def generate_files(
     drift: Drift = "30s",
     late_files: LateFiles = 0,
     without_time: NoTime = 0.0,
+    more_text: MoreText = 0,
     ids: Annotated[IdForm, typer.Option("--ids", help="How resource and scope ids are meant.")] = IdForm.batch_local,
     encoding: Annotated[EncodingForm, typer.Option("--encoding", help="Arrow type of texts.")] = EncodingForm.dictionary,
     layout: Annotated[LayoutForm, typer.Option("--layout", help="Folders _part_id=..., or none.")] = LayoutForm.hive,
@@ -88,6 +90,7 @@ def generate_files(
         drift=option_duration("--drift", drift),
         late_files=late_files,
         without_time=without_time,
+        more_text=more_text,
         ids=ids.value,
         encoding=encoding.value,
         layout=layout.value,

@@ -48,6 +48,7 @@ def query_windows(
     granularity: Annotated[str, typer.Option("--granularity", help="Length of a window.")] = "1m",
     margin: Annotated[str, typer.Option("--safety-margin", help="A window is taken this long after its end.")] = "12m",
     ids: Annotated[IdForm, typer.Option("--ids", help="How resource and scope ids are meant.")] = IdForm.batch_local,
+    across: Annotated[bool, typer.Option("--across-partitions", help="Results need not say which partition they are of.")] = False,
 ) -> None:
     """Run SQL over each complete window by itself. A window whose query fails or is too slow is listed, and the next goes on."""
     from windrow.cli.spark_start import start_spark
@@ -74,7 +75,8 @@ def query_windows(
     query.text(bounds)
     spark = start_spark("local[*]")
     try:
-        results = [_keep(one, out) for one in run_query(query, tables, bounds, SparkQueries(spark, seconds), cache)]
+        found = run_query(query, tables, bounds, SparkQueries(spark, seconds), cache, across_partitions=across)
+        results = [_keep(one, out) for one in found]
     finally:
         spark.stop()
     _report(results, tables)

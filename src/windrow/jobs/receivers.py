@@ -15,6 +15,7 @@ from windrow.otap.discovery import DataFile, Discovery
 from windrow.otap.footers import FooterCache
 from windrow.otap.notes import FOOTERS, LateRows, Notes
 from windrow.otap.places import Base
+from windrow.otap.tables import timed_by
 from windrow.otap.timing import busy_windows
 from windrow.plan.stages import Job, Read
 from windrow.spark.folders import folder_name
@@ -70,7 +71,7 @@ class JobReceivers:
         settings, notes = read_settings(dict(read.options)), self.notes(read)
         base = Base(settings.path)
         discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), settings.timing, settings.rule)
-        files = discovery.timed_files(settings.table)
+        files = discovery.timed_files(timed_by(settings.table))
         ranges = [file.times for file in files if file.times is not None]
         plans, begin = notes.plans(), notes.begin()
         done = plans[-1].end if plans else begin

@@ -21,10 +21,12 @@ from windrow.errors import UsageError
 from windrow.otap.columns import PART_ID, TABLES, columns_of
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery
+from windrow.otap.links import reader_for
 from windrow.otap.origins import ResourceIds
 from windrow.otap.places import Base
+from windrow.otap.tables import timed_by
 from windrow.otap.timing import Timing, Window, busy_windows
-from windrow.otap.windows import Reading, WindowReader
+from windrow.otap.windows import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +101,7 @@ class WindowTables:
         self._base = base
         self._timing = timing
         self._ids: ResourceIds = ids
-        self._files: dict[str, list[DataFile]] = {table: discovery.timed_files(table) for table in tables}
+        self._files: dict[str, list[DataFile]] = {table: discovery.timed_files(timed_by(table)) for table in tables}
         self._covering = {table: Covering(discovery, table, ids) for table in tables}
         self._sizes = {file.path: file.listed.size for files in self._files.values() for file in files}
 
@@ -127,7 +129,7 @@ class WindowTables:
         schema = pa.schema([(column.name, arrow_type(column.type)) for column in columns_of({"table": table})])
         parts = []
         for place, cover in enumerate(covers):
-            rows = WindowReader(self._base, Reading(table, ids=self._ids)).read(cover)
+            rows = reader_for(self._base, Reading(table, ids=self._ids)).read(cover)
             if rows is not None:
                 parts += [batch.select(schema.names) for batch in to_batches(rows, cover, place, schema)]
         return pa.Table.from_batches([pa.RecordBatch.from_arrays(part.columns, schema=schema) for part in parts], schema)
@@ -137,15 +139,26 @@ class WindowTables:
 
 
 def run_query(
-    query: WindowQuery, tables: WindowTables, bounds: Window, execute: Execute, cache: Path | None = None
+    query: WindowQuery,
+    tables: WindowTables,
+    bounds: Window,
+    execute: Execute,
+    cache: Path | None = None,
+    *,
+    across_partitions: bool = False,
 ) -> Iterator[WindowResult]:
-    """The query over every window with data, in order. A window that fails is reported like the others."""
+    """The query over every window with data, in order. A window that fails is reported like the others.
+
+    ``across_partitions``: rows may be of several partitions at once, so they need not name theirs unless they have ids.
+    """
     query.text(bounds)
     for window in tables.windows(bounds):
         begun = time.monotonic()
         state, rows, reason = FAILED, None, None
         try:
-            state, rows = _run_window(query, tables, window, execute, cache)
+            found = _run_window(query, tables, window, execute, cache)
+            _check_parts(found[1], across_partitions)
+            state, rows = found
         except UsageError:
             raise
         except Exception as error:
@@ -163,14 +176,21 @@ def _run_window(query: WindowQuery, tables: WindowTables, window: Window, execut
         with suppress(OSError, pa.ArrowException):
             return CACHED, pq.read_table(kept)
     rows = execute(query.text(window), tables.read(covers), query.parameters)
-    if PART_ID not in rows.column_names and any(name in rows.column_names for name in _IDS):
-        raise ValueError(f"Query results must include {PART_ID} column: an id means something in its partition only")
     if kept is not None:
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_suffix(".tmp")
         pq.write_table(rows, temporary)
         temporary.replace(kept)
     return DONE, rows
+
+
+def _check_parts(rows: pa.Table, across_partitions: bool) -> None:
+    if PART_ID in rows.column_names:
+        return
+    if any(name in rows.column_names for name in _IDS):
+        raise ValueError(f"Query results must include {PART_ID} column: an id means something in its partition only")
+    if not across_partitions:
+        raise ValueError(f"Query results must include {PART_ID} column; for results over all partitions, use --across-partitions")
 
 
 class SparkQueries:

@@ -55,20 +55,21 @@ def maps_for(owners: pa.ChunkedArray | pa.Array, rows: Iterable[pa.Table]) -> pa
     Should a key come twice, the later one counts: a batch may have been sent again.
     """
     own = pl.DataFrame({"parent_id": pl.Series(pl.from_arrow(owners)).cast(pl.UInt32)}).with_row_index("_row")
-    wanted = own.select("parent_id").drop_nulls().unique()
-    parts = [pl.DataFrame(pl.from_arrow(table)).with_columns(pl.col("parent_id").cast(pl.UInt32)) for table in rows]
-    parts = [part.join(wanted, on="parent_id", how="semi", maintain_order="left") for part in parts]
-    if not any(part.height for part in parts):
-        return _empty_maps(own.height)
-    found = pl.concat([part.select("parent_id", pl.col("key").cast(pl.String), value=value_text()) for part in parts])
-    found = found.unique(["parent_id", "key"], keep="last", maintain_order=True)
-    grouped = found.group_by("parent_id", maintain_order=True).agg("key", "value")
-    placed = own.join(grouped, on="parent_id", how="left", maintain_order="left")
-    keys, values = (placed[name].fill_null(pl.lit([], dtype=pl.List(pl.String))).rechunk().to_arrow() for name in ("key", "value"))
-    offsets = keys.offsets.cast(pa.int32())
-    return pa.MapArray.from_arrays(offsets, keys.values.cast(pa.string()), values.values.cast(pa.string()))
+    tables = [table.select(COLUMNS) for table in rows if table.num_rows]
+    if not tables:
+        return _maps(own, pl.DataFrame(schema={"_row": own.schema["_row"], "key": pl.String, "value": pl.String}))
+    read = pl.DataFrame(pl.from_arrow(pa.concat_tables(tables, promote_options="permissive")))
+    wanted = own.lazy().select("parent_id").drop_nulls().unique()
+    found = read.lazy().with_columns(pl.col("parent_id").cast(pl.UInt32)).join(wanted, on="parent_id", how="semi", maintain_order="left")
+    values = found.select("parent_id", pl.col("key").cast(pl.String), value=value_text()).collect()
+    owned_key = pl.col("parent_id").cast(pl.UInt64) * 2**32 + pl.col("key").cast(pl.Categorical).to_physical()
+    if values.select(owned_key.n_unique()).item() < values.height:
+        values = values.unique(["parent_id", "key"], keep="last", maintain_order=True)
+    return _maps(own, own.join(values, on="parent_id", maintain_order="left_right"))
 
 
-def _empty_maps(count: int) -> pa.Array:
-    nothing = pa.array([], pa.string())
-    return pa.MapArray.from_arrays(pa.array([0] * (count + 1), pa.int32()), nothing, nothing)
+def _maps(own: pl.DataFrame, pairs: pl.DataFrame) -> pa.Array:
+    """Of keys and values in the order of the rows that they belong to."""
+    offsets = pairs["_row"].cast(pl.Int64).search_sorted(pl.int_range(own.height + 1, eager=True)).cast(pl.Int32)
+    keys, values = (pairs[name].rechunk().to_arrow().cast(pa.string()) for name in ("key", "value"))
+    return pa.MapArray.from_arrays(offsets.to_arrow(), keys, values)

@@ -16,6 +16,21 @@ _STATUS = Struct((("code", INT), ("status_message", STRING)))
 _BUCKETS = Struct((("offset", INT), ("bucket_counts", Array(BIGINT))))
 _QUANTILES = Array(Struct((("quantile", DOUBLE), ("value", DOUBLE))))
 
+_EVENT_ITEM = Struct((("time_unix_nano", BIGINT), ("name", STRING), ("dropped_attributes_count", BIGINT), ("attributes", _TEXTS)))
+_LINK_ITEM = Struct(
+    (("trace_id", STRING), ("span_id", STRING), ("trace_state", STRING), ("dropped_attributes_count", BIGINT), ("attributes", _TEXTS))
+)
+_EXEMPLAR_ITEM = Struct(
+    (
+        ("time_unix_nano", BIGINT),
+        ("int_value", BIGINT),
+        ("double_value", DOUBLE),
+        ("span_id", STRING),
+        ("trace_id", STRING),
+        ("attributes", _TEXTS),
+    )
+)
+
 # Every stream starts with these and ends with what its rows' resource and scope say.
 _HEAD: dict[str, DataType] = {TIME: TIMESTAMP, PART_ID: STRING, "id": BIGINT}
 _TAIL: dict[str, DataType] = {
@@ -60,6 +75,8 @@ _SPAN: dict[str, DataType] = {
     "dropped_attributes_count": BIGINT,
     "dropped_events_count": BIGINT,
     "dropped_links_count": BIGINT,
+    "events": Array(_EVENT_ITEM),
+    "links": Array(_LINK_ITEM),
 }
 _SPAN_EVENT: dict[str, DataType] = {
     "parent_id": BIGINT,
@@ -70,6 +87,18 @@ _SPAN_EVENT: dict[str, DataType] = {
     "span_id": STRING,
     "span_name": STRING,
 }
+# trace_id and span_id are those that the link leads to.
+_SPAN_LINK: dict[str, DataType] = {
+    "parent_id": BIGINT,
+    "trace_id": STRING,
+    "span_id": STRING,
+    "trace_state": STRING,
+    "dropped_attributes_count": BIGINT,
+    "from_trace_id": STRING,
+    "from_span_id": STRING,
+    "span_name": STRING,
+}
+_EXEMPLARS: dict[str, DataType] = {"exemplars": Array(_EXEMPLAR_ITEM)}
 _NUMBER: dict[str, DataType] = {**_POINT, "int_value": BIGINT, "double_value": DOUBLE, "flags": BIGINT}
 _COUNTED: dict[str, DataType] = {**_POINT, "count": BIGINT, "sum": DOUBLE, "flags": BIGINT}
 _HISTOGRAM: dict[str, DataType] = {
@@ -101,17 +130,18 @@ _OWN: dict[str, dict[str, DataType]] = {
     "logs": _LOG,
     "spans": _SPAN,
     "span_events": _SPAN_EVENT,
-    "number_data_points": {**_NUMBER, **_METRIC},
+    "span_links": _SPAN_LINK,
+    "number_data_points": {**_NUMBER, **_EXEMPLARS, **_METRIC},
     "summary_data_points": {**_COUNTED, "quantile": _QUANTILES, **_METRIC},
-    "histogram_data_points": {**_HISTOGRAM, **_METRIC},
-    "exp_histogram_data_points": {**_EXP_HISTOGRAM, **_METRIC},
+    "histogram_data_points": {**_HISTOGRAM, **_EXEMPLARS, **_METRIC},
+    "exp_histogram_data_points": {**_EXP_HISTOGRAM, **_EXEMPLARS, **_METRIC},
     "number_dp_exemplars": {**_EXEMPLAR, **_METRIC},
     "histogram_dp_exemplars": {**_EXEMPLAR, **_METRIC},
     "exp_histogram_dp_exemplars": {**_EXEMPLAR, **_METRIC},
 }
 
 TABLES: tuple[str, ...] = tuple(_OWN)
-"""The tables that can be a stream: those whose rows have a time."""
+"""The tables that can be a stream: those whose rows have a time, and links, which count when their span does."""
 
 
 def columns_of(options: Mapping[str, str]) -> tuple[ColumnDef, ...]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from windrow.otap.discovery import DataFile, Discovery, covering, with_ids
 from windrow.otap.footers import Bounds
+from windrow.otap.nested import LISTS
 from windrow.otap.origins import ResourceIds
 from windrow.otap.places import Listed
-from windrow.otap.tables import TABLES, attributes_of
+from windrow.otap.tables import TABLES, attributes_of, timed_by
 from windrow.otap.timing import Window
 
 RESOURCES, SCOPES = "resource_attrs", "scope_attrs"
@@ -57,6 +58,7 @@ class Covering:
     """Plans covers from a folder as it is now: one listing of every table that is needed, however many windows there are."""
 
     def __init__(self, discovery: Discovery, table: str, ids: ResourceIds) -> None:
+        table = timed_by(table)
         self._ids = ids
         self._lineage = lineage_of(table)
         self._by_id: dict[str, _ByPart] = {}
@@ -68,10 +70,18 @@ class Covering:
             attributes = attributes_of(own)
             if attributes is not None:
                 self._by_parent[attributes] = discovery.files_by_id(attributes, "parent_id")
+        for below in LISTS.get(table, {}).values():
+            self._by_id[below] = discovery.files_by_id(below, "id")
+            for name in filter(None, (below, attributes_of(below))):
+                self._by_parent[name] = discovery.files_by_id(name, "parent_id")
         nested = ("resource", "scope") if ids == "partition_unique" else ()
         self._nested = {name: discovery.files_by_id(self._lineage[-1], f"{name}.id") for name in nested}
         for origin in (RESOURCES, SCOPES):
             self._by_parent[origin] = discovery.files_by_id(origin, "parent_id")
+
+    def files_of(self, table: str) -> _ByPart:
+        """All files of a table that belongs to the covered one, by partition, with the ids of their rows' parents."""
+        return self._by_parent[table]
 
     def covers(self, files: Iterable[DataFile], window: Window) -> list[Cover]:
         """The shares of a window, those of each partition together."""
@@ -85,6 +95,8 @@ class Covering:
         roots = [file.path for file in share]
         ids = _joined([file.footer.bounds.get("id") for file in share])
         parents = _joined([file.footer.bounds.get("parent_id") for file in share])
+        for below in LISTS.get(self._lineage[0], {}).values():
+            others.update(self._below(below, part, ids))
         for own in self._lineage:
             if own != self._lineage[0]:
                 ids = parents
@@ -100,6 +112,16 @@ class Covering:
             others[origin] = self._origins(name, origin, part, roots, ids)
         covered = tuple((file.path, *file.times) for file in share if file.times is not None)
         return Cover(window, part, covered, others)
+
+    def _below(self, table: str, part: str, ids: Bounds | None) -> dict[str, tuple[str, ...]]:
+        """The files of a table that may belong to rows with these ids, and those of its attributes."""
+        chosen = with_ids(self._by_parent[table].get(part, []), ids)
+        found = {table: tuple(file.path for file in chosen)}
+        attributes = attributes_of(table)
+        if attributes is not None:
+            bounds = dict(self._by_id[table].get(part, []))
+            found[attributes] = self._with_parents(attributes, part, _joined([bounds.get(file) for file in chosen]))
+        return found
 
     def _with_parents(self, table: str, part: str, ids: Bounds | None) -> tuple[str, ...]:
         return tuple(file.path for file in with_ids(self._by_parent[table].get(part, []), ids))

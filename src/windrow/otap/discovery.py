@@ -46,10 +46,11 @@ class Discovery:
         self._cache = cache
         self._timing = timing
         self._rule = rule
+        self._known: dict[str, DataFile] = {}
 
     def timed_files(self, table: str) -> list[DataFile]:
         """The files of a table whose rows have times, each with the range of them."""
-        found = [self._judged(file) for file in self._base.list_table(table)]
+        found = [self._file(file) for file in self._base.list_table(table)]
         self._cache.save()
         return found
 
@@ -62,6 +63,12 @@ class Discovery:
                 found.setdefault(file.part_id, []).append((file, footer.bounds.get(column)))
         self._cache.save()
         return found
+
+    def _file(self, file: Listed) -> DataFile:
+        known = self._known.get(file.path)
+        if known is None or known.listed != file:
+            known = self._known[file.path] = self._judged(file)
+        return known
 
     def _judged(self, file: Listed) -> DataFile:
         footer = self._cache.footer(self._base, file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ class Base:
                 # A file that is still being uploaded has something after its ending.
                 if info.is_file and info.path.endswith(_SUFFIX):
                     path = info.path[len(self.root) :].lstrip("/")
-                    yield Listed(table, part_of(path, table), path, info.size, info.mtime_ns or 0)
+                    yield Listed(table, part_of(path.rpartition("/")[0], table), path, info.size, info.mtime_ns or 0)
 
     def _other_folders(self) -> list[str]:
         """Folders that are no table: partitions, where they stand above the tables."""
@@ -77,12 +78,13 @@ class Base:
         return [info.base_name for info in self.files.get_file_info(selector) if not info.is_file and info.base_name not in TABLES]
 
 
-def part_of(path: str, table: str) -> str:
-    """Whose ids a file's ids are.
+@lru_cache(maxsize=65_536)
+def part_of(folder: str, table: str) -> str:
+    """Whose ids the ids in the files of a folder are.
 
-    >>> part_of("logs/_part_id=a1/part-1.parquet", "logs"), part_of("A/logs/part-1.parquet", "logs"), part_of("logs/x.parquet", "logs")
+    >>> part_of("logs/_part_id=a1", "logs"), part_of("A/logs", "logs"), part_of("logs", "logs")
     ('a1', 'A', '')
     """
-    folders = path.split("/")[:-1]
-    named = [folder.partition("=")[2] for folder in folders if folder.startswith(f"{PART_ID}=")]
-    return named[0] if named else "/".join(folder for folder in folders if folder != table)
+    folders = folder.split("/")
+    named = [name.partition("=")[2] for name in folders if name.startswith(f"{PART_ID}=")]
+    return named[0] if named else "/".join(name for name in folders if name != table)

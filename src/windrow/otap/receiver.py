@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery, TimeRule
-from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, FooterCache
+from windrow.otap.footers import FooterCache
+from windrow.otap.late import LateCounter, LinkFiles
+from windrow.otap.links import LINKS
 from windrow.otap.notes import FOOTERS, Ahead, LateRows, Notes, Plan
 from windrow.otap.origins import ResourceIds
 from windrow.otap.places import Base
+from windrow.otap.tables import timed_by
 from windrow.otap.timing import Timing, busy_windows, count_busy, hand_over
-from windrow.otap.windows import row_times
 
 LOG = logging.getLogger("windrow.otap")
 
@@ -55,6 +52,7 @@ class Receiver:
         self._faults = notes.faults()
         self._late_count = sum(one.rows for one in notes.late())
         self._ahead = notes.ahead()
+        self._counter = LateCounter(base, wanted.timing, wanted.rule)
         self._discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), wanted.timing, wanted.rule)
 
     def advance(self, done: int | None) -> int | None:
@@ -70,7 +68,7 @@ class Receiver:
         if begin is None:
             return None
         if done is not None:
-            self._note_late(files, done)
+            self._note_late(files, self._links(), done)
         last = max((greatest for _, greatest in ranges), default=begin)
         safe = timing.window_at(last).end if self._wanted.is_ended else timing.safe_until(now)
         until = hand_over(timing, begin, safe, ranges, self._wanted.windows_at_once)
@@ -85,22 +83,22 @@ class Receiver:
         start = done if done is not None else self._notes.begin()
         assert start is not None, "advance fixes where the first window starts"
         files = self._files()
+        covering = Covering(self._discovery, self._wanted.table, self._wanted.ids)
+        links = covering.files_of(LINKS) if self._wanted.table == LINKS else {}
         if done is not None or self._wanted.start == "earliest":
             # A file may have come since advance looked.
-            self._note_late(files, start)
-        covering = Covering(self._discovery, self._wanted.table, self._wanted.ids)
+            self._note_late(files, links, start)
         ranges = [file.times for file in files if file.times is not None]
         windows = busy_windows(self._wanted.timing, start, until, ranges)
         covers = tuple(cover for window in windows for cover in covering.covers(files, window))
         self._notes.save_plan(Plan(start, until, covers))
-        new = [file.path for file in files if file.fault is None and file.path not in self._seen]
-        self._notes.add_seen(new)
-        self._seen.update(new)
+        self._see(file.path for file in files if file.fault is None)
+        self._see(file.path for own in links.values() for file, _ in own)
         return covers
 
     def _files(self) -> list[DataFile]:
         """All files of the table; one that cannot be used is noted once, and the others go on."""
-        files = self._discovery.timed_files(self._wanted.table)
+        files = self._discovery.timed_files(timed_by(self._wanted.table))
         new = {file.path: file.fault for file in files if file.fault is not None and self._faults.get(file.path) != file.fault}
         for path, fault in new.items():
             LOG.warning("%s is left out: %s", path, fault)
@@ -132,30 +130,24 @@ class Receiver:
             self._notes.save_ahead(ahead)
             self._ahead = ahead
 
-    def _note_late(self, files: list[DataFile], done: int) -> None:
-        """Rows of new files for windows that were handed over are rejected, and each is counted."""
-        for file in files:
-            if file.times is None or file.path in self._seen or file.times[0] >= done:
-                continue
-            late = self._late_rows(file, done)
-            for one in late:
-                window = (one.window.start, one.window.end)
-                LOG.warning("%s: %d rows for a window that was handed over, from %d to %d", one.file, one.rows, *window)
-            self._notes.add_late(late)
-            self._late_count += sum(one.rows for one in late)
-            self._notes.add_seen([file.path])
-            self._seen.add(file.path)
+    def _links(self) -> LinkFiles:
+        """The files of links, for a stream of links."""
+        return self._discovery.files_by_id(LINKS, "parent_id") if self._wanted.table == LINKS else {}
 
-    def _late_rows(self, file: DataFile, done: int) -> list[LateRows]:
-        assert file.times is not None
-        columns = [name for name in (TIME, TIME_ALIAS, OBSERVED, START, DURATION) if name in file.footer.columns]
-        try:
-            with self._base.open(file.path) as source, pq.ParquetFile(source) as parquet:
-                times = row_times(parquet.read(columns=columns), self._wanted.rule)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            LOG.warning("%s cannot be read: %s", file.path, self._base.damage(error))
-            return []
-        placed = pc.fill_null(times, file.times[0])
-        counts = Counter(self._wanted.timing.window_at(time) for time in placed.filter(pc.less(placed, done)).to_pylist())
+    def _note_late(self, files: list[DataFile], links: LinkFiles, done: int) -> None:
+        """Rows of new files for windows that were handed over are rejected, and each is counted."""
+        counter = self._counter
+        judged = list(counter.of_links(files, links, self._seen, done) if links else counter.of_rows(files, self._seen, done))
         now = self._clock()
-        return [LateRows(file.path, window, rows, now) for window, rows in sorted(counts.items())]
+        late = [LateRows(path, window, rows, now) for path, counts in judged for window, rows in counts.items()]
+        for one in late:
+            window = (one.window.start, one.window.end)
+            LOG.warning("%s: %d rows for a window that was handed over, from %d to %d", one.file, one.rows, *window)
+        self._notes.add_late(late)
+        self._late_count += sum(one.rows for one in late)
+        self._see(path for path, _ in judged)
+
+    def _see(self, paths: Iterable[str]) -> None:
+        new = [path for path in paths if path not in self._seen]
+        self._notes.add_seen(new)
+        self._seen.update(new)

@@ -189,6 +189,19 @@ TABLES: dict[str, TableKind] = {kind.name: kind for kind in _KINDS}
 """
 
 
+# Rows of a table without a time of its own count when the rows do that they belong to.
+_TIMED_BY = {"span_links": "spans"}
+
+
+def timed_by(table: str) -> str:
+    """The table whose rows say when those of another count.
+
+    >>> timed_by("span_links"), timed_by("span_events")
+    ('spans', 'span_events')
+    """
+    return _TIMED_BY.get(table, table)
+
+
 def attributes_of(table: str) -> str | None:
     """The table with the attributes of another's rows.
 

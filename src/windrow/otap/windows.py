@@ -15,6 +15,7 @@ from windrow.otap import attributes
 from windrow.otap.covers import RESOURCES, SCOPES, Cover, lineage_of
 from windrow.otap.discovery import TimeRule
 from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, Bounds
+from windrow.otap.nested import ATTRIBUTES, LISTS, lists_for
 from windrow.otap.origins import ResourceIds, find_owners
 from windrow.otap.places import Base
 from windrow.otap.tables import TABLES, attributes_of
@@ -33,7 +34,7 @@ INHERITED: dict[str, dict[str, str]] = {
         "aggregation_temporality": "aggregation_temporality",
     },
 }
-ATTRIBUTES, RESOURCE_ATTRIBUTES, SCOPE_ATTRIBUTES = "attributes", "resource_attributes", "scope_attributes"
+RESOURCE_ATTRIBUTES, SCOPE_ATTRIBUTES = "resource_attributes", "scope_attributes"
 _FROM_ROOT = ("resource", "scope", RESOURCE_OWNER, SCOPE_OWNER, AMBIGUOUS)
 BY_DEFAULT = TimeRule()
 _IDS = ("id", "parent_id", "resource", "scope")
@@ -69,6 +70,7 @@ class WindowReader:
         self._base = base
         self._reading = reading
         self._lineage = lineage_of(reading.table)
+        self._parents: tuple[Cover, pl.Series] | None = None
         self.seen = Seen()
 
     def read(self, cover: Cover) -> pa.Table | None:
@@ -89,14 +91,36 @@ class WindowReader:
             rows = self._with_ancestors(rows, cover)
         if AMBIGUOUS in rows.column_names:
             self.seen.ambiguous += pc.sum(rows[AMBIGUOUS]).as_py() or 0
-        return self._with_attributes(rows, cover)
+        return self._with_lists(self._with_attributes(rows, cover), cover)
+
+    def rows_below(self, table: str, owners: pa.ChunkedArray, cover: Cover) -> pa.Table | None:
+        """The rows of another table whose parents are among the owners, with their attributes, in the order of their files."""
+        wanted = owners.cast(pa.uint32()).drop_null().unique()
+        paths = cover.others.get(table, ())
+        parts = []
+        for path in paths:
+            for rows in self._tables((path,), TABLES[table].schema.names, "parent_id", _range(wanted)):
+                placed = rows.append_column(FILE, pa.repeat(path, rows.num_rows)).append_column(ROW, numbers(rows.num_rows))
+                parts.append(placed.filter(pc.is_in(rows["parent_id"].cast(pa.uint32()), wanted)))
+        found = pa.concat_tables(parts, promote_options="permissive") if parts else None
+        if found is None or not found.num_rows:
+            return None
+        below = attributes_of(table)
+        attached = self._tables(cover.others.get(below or "", ()), attributes.COLUMNS, "parent_id", _range(found["id"]))
+        return found.append_column(ATTRIBUTES, attributes.maps_for(found["id"], attached))
+
+    def _with_lists(self, rows: pa.Table, cover: Cover) -> pa.Table:
+        for name, table in LISTS.get(self._reading.table, {}).items():
+            if self._reading.wants(name):
+                rows = rows.append_column(name, lists_for(rows["id"], self.rows_below(table, rows["id"], cover), table))
+        return rows
 
     def _own_rows(self, path: str, times: Bounds, cover: Cover) -> pa.Table:
         wanted = [name for name in TABLES[self._reading.table].schema.names if self._reading.wants(name)]
         needed = [*wanted, *self._own_ids(), TIME, TIME_ALIAS, OBSERVED, START, DURATION]
         with self._base.open(path) as source, pq.ParquetFile(source) as file:
             rows = self._row_groups(file, needed, partial(_may_hold, file.metadata, cover.window))
-        rows = rows.append_column(ROW, pa.array(range(rows.num_rows), pa.int64()))
+        rows = rows.append_column(ROW, numbers(rows.num_rows))
         time = row_times(rows, self._reading.rule)
         if len(self._lineage) == 1 and self._wants_origin():
             rows = self._with_owners(rows, cover)
@@ -107,13 +131,14 @@ class WindowReader:
             self.seen.faults[path] = f"{outside} rows lie outside of the times that its name stands for: they are never read"
         inside = pc.and_(pc.greater_equal(placed, cover.window.start), pc.less(placed, cover.window.end))
         rows = rows.append_column(EVENT_TIME, time).append_column(PLACED, placed).filter(inside)
-        return rows.append_column(FILE, pa.array([path], pa.string()).take(pa.array([0] * rows.num_rows, pa.int32())))
+        return rows.append_column(FILE, pa.repeat(path, rows.num_rows))
 
     def _row_groups(self, file: pq.ParquetFile, columns: Sequence[str], may_hold: Callable[[int], bool]) -> pa.Table:
         names = [name for name in dict.fromkeys(columns) if name in file.schema_arrow.names]
         groups = [group for group in range(file.metadata.num_row_groups) if may_hold(group)]
         self.seen.bytes += _bytes_of(file.metadata, groups, set(names))
-        return plain(file.read_row_groups(groups, columns=names))
+        # What runs side by side are the shares of a batch: threads inside of one would only wait for each other.
+        return plain(file.read_row_groups(groups, columns=names, use_threads=False))
 
     def _tables(self, paths: Sequence[str], columns: Sequence[str], column: str, ids: tuple[int, int] | None) -> Iterator[pa.Table]:
         """The rows of other tables' files that may have one of the ids in a column."""
@@ -155,7 +180,7 @@ class WindowReader:
 
     def _own_ids(self) -> list[str]:
         """The columns by which other tables belong to a row, where any of them is wanted."""
-        own = ["id"] if self._reading.wants(ATTRIBUTES) else []
+        own = ["id"] if self._reading.wants(ATTRIBUTES, *LISTS.get(self._reading.table, ())) else []
         if len(self._lineage) > 1:
             return [*own, "parent_id"] if self._wants_above() else own
         return ["id", "resource", "scope"] if self._wants_origin() else own
@@ -171,12 +196,18 @@ class WindowReader:
         """Root rows with the parent ids of their resource's and scope's attributes."""
         nested = {name: pc.struct_field(rows[name], "id") for name in ("resource", "scope")}
         ids = pl.DataFrame({"id": pl.from_arrow(rows["id"]), **{name: pl.from_arrow(column) for name, column in nested.items()}})
-        known = [table["parent_id"] for table in self._tables(cover.others.get(RESOURCES, ()), ["parent_id"], "parent_id", (0, 2**32))]
-        parents = pl.Series(pl.from_arrow(pa.chunked_array([chunk for one in known for chunk in one.chunks], pa.uint32())))
-        owners = find_owners(ids, parents, self._reading.ids)
+        owners = find_owners(ids, self._resource_parents(cover), self._reading.ids)
         rows = rows.append_column(AMBIGUOUS, owners["is_ambiguous"].to_arrow())
         rows = rows.append_column(RESOURCE_OWNER, owners["resource_owner"].cast(pl.UInt32).to_arrow())
         return rows.append_column(SCOPE_OWNER, owners["scope_owner"].cast(pl.UInt32).to_arrow())
+
+    def _resource_parents(self, cover: Cover) -> pl.Series:
+        """The parent ids of the resource attributes of a cover, read once for all of its files."""
+        if self._parents is None or self._parents[0] is not cover:
+            found = self._tables(cover.others.get(RESOURCES, ()), ["parent_id"], "parent_id", (0, 2**32))
+            chunks = [chunk.cast(pa.uint32()) for table in found for chunk in table["parent_id"].chunks]
+            self._parents = (cover, pl.Series(pl.from_arrow(pa.chunked_array(chunks, pa.uint32()))).unique())
+        return self._parents[1]
 
     def _with_attributes(self, rows: pa.Table, cover: Cover) -> pa.Table:
         own = attributes_of(self._reading.table)
@@ -190,6 +221,14 @@ class WindowReader:
                 self.seen.missing.add(table)
             rows = rows.append_column(name, attributes.maps_for(owners, found))
         return rows
+
+
+def numbers(count: int, first: int = 0) -> pa.Array:
+    """
+    >>> numbers(3, 7).to_pylist()
+    [7, 8, 9]
+    """
+    return pl.int_range(first, first + count, eager=True).to_arrow()
 
 
 def row_times(rows: pa.Table, rule: TimeRule) -> pa.ChunkedArray:

@@ -26,12 +26,17 @@ class Collector:
         self.requests: list[Any] = []
         self.headers: list[dict[str, str]] = []
         self.script: list[Any] = []
+        # What it does not take because of what it holds, and what it says then.
+        self.is_wrong: Callable[[Any], bool] = lambda request: False
+        self.wrong: Told = ()
 
     def take(self, signal: str, body: bytes, headers: dict[str, str]) -> Any:
         """What to answer: None for yes."""
         request = REQUESTS[signal].FromString(body)
         if not request.ByteSize():
             return None
+        if self.is_wrong(request):
+            return self.wrong
         told = self.script.pop(0) if self.script else None
         if told is None or not isinstance(told, tuple):
             self.requests.append(request)

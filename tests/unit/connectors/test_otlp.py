@@ -19,7 +19,7 @@ from windrow.compiling import compile_sql
 from windrow.connectors.otlp.failures import AnswerError, asked_pause, classify
 from windrow.connectors.otlp.settings import Settings
 from windrow.connectors.otlp.sink import OtlpSink
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import Output, Refused, SinkRequest
 from windrow.errors import JobError, UsageError
 from windrow.model.types import BIGINT, INT, STRING, ColumnDef, Map
 from windrow.otap.rebuild.wire import _number, _piece
@@ -57,8 +57,8 @@ def logs(count: int = 3) -> pa.Table:
     )
 
 
-def send(sink: OtlpSink, table: pa.Table, batch_id: int = 7) -> None:
-    sink.write(Output(batch_id, tuple(name for name in table.column_names if name != "_emission"), table))
+def send(sink: OtlpSink, table: pa.Table, batch_id: int = 7) -> list[Refused]:
+    return list(sink.write(Output(batch_id, tuple(name for name in table.column_names if name != "_emission"), table)))
 
 
 def test_rows_arrive_by_resource_and_scope(collector: Collector) -> None:
@@ -140,6 +140,38 @@ def test_marks_are_the_same_in_any_order_and_tell_equal_records_apart(collector:
     assert not set(marks()) & set(first)
 
 
+def test_rows_that_a_collector_refuses_are_set_aside_and_the_others_sent(collector: Collector) -> None:
+    is_grpc = collector.protocol == "grpc"  # type: ignore[attr-defined]
+
+    def has_a_five(request: Any) -> bool:
+        return any(one.body.int_value == 5 for outer in request.resource_logs for inner in outer.scope_logs for one in inner.log_records)
+
+    collector.is_wrong = has_a_five
+    collector.wrong = (grpc.StatusCode.INVALID_ARGUMENT, "no fives") if is_grpc else (400,)
+    with pytest.raises(JobError, match="refuses it") as caught:
+        send(sink_for(collector), logs(12))
+    assert "'failure.policy' = 'dead_letter'" in (caught.value.hint or "")
+    sink = sink_for(collector, failure__policy="dead_letter", id__attribute="dedup.id")
+    (refused,) = send(sink, logs(12))
+    assert (refused.row["body"]["int"], refused.why) == (5, "INVALID_ARGUMENT: no fives" if is_grpc else "400: Bad Request")
+    assert sorted(record.body.int_value for record in collector.logs) == [n for n in range(12) if n != 5]
+    marks = {one.value.string_value for record in collector.logs for one in record.attributes if one.key == "dedup.id"}
+    # A record of a request that was refused keeps the mark that it had there.
+    assert not any(mark.endswith("-1") for mark in marks)
+    # Who sends is not what the rows hold.
+    collector.wrong = (grpc.StatusCode.PERMISSION_DENIED, "no") if is_grpc else (403,)
+    with pytest.raises(JobError, match="refuses it"):
+        send(sink, logs(12))
+
+
+def test_rows_that_cannot_be_made_telemetry_are_set_aside_too() -> None:
+    with grpc_collector() as collector:
+        sink = sink_for(collector, failure__policy="dead_letter")
+        (refused,) = send(sink, pa.table({"body": ["good", "bad"], "trace_id": ["ab" * 16, "zz"]}))
+        assert refused.row["body"] == "bad"
+        assert [record.body.string_value for record in collector.logs] == ["good"]
+
+
 def test_a_collector_that_is_away_is_said(collector: Collector) -> None:
     sink = sink_for(collector, retry__timeout="1s", request__timeout="1s")
     away = grpc.StatusCode.UNAVAILABLE, "no"
@@ -159,6 +191,8 @@ def test_spans() -> None:
             "duration_time_unix_nano": [11],
             "kind": [2],
             "status": [{"code": 2, "status_message": "no"}],
+            "events": [[{"name": "retry", "time_unix_nano": 105, "attributes": [("n", "2")]}]],
+            "links": [[{"trace_id": "ef" * 16, "span_id": "01" * 8}]],
         }
     )
     with grpc_collector() as collector:
@@ -166,6 +200,8 @@ def test_spans() -> None:
         span = collector.requests[0].resource_spans[0].scope_spans[0].spans[0]
     assert (span.name, span.end_time_unix_nano, span.kind, span.status.code, span.status.message) == ("GET /", 111, 2, 2, "no")
     assert span.parent_span_id == b""
+    assert [(one.name, one.time_unix_nano, one.attributes[0].value.string_value) for one in span.events] == [("retry", 105, "2")]
+    assert [(one.trace_id, one.span_id) for one in span.links] == [(b"\xef" * 16, b"\x01" * 8)]
 
 
 def test_points_of_a_metric_stay_together_and_counts_become_gauges() -> None:
@@ -250,9 +286,9 @@ def test_columns_without_a_place_are_refused() -> None:
 
 
 def test_a_message_that_is_too_long_is_not_sent_again() -> None:
-    assert classify(AnswerError("RESOURCE_EXHAUSTED", "grpc: received message larger than max (5 vs. 4)")) is FailureClass.PERMANENT
+    assert classify(AnswerError("RESOURCE_EXHAUSTED", "grpc: received message larger than max (5 vs. 4)")) is FailureClass.DATA
     assert classify(AnswerError("RESOURCE_EXHAUSTED", "quota")) is FailureClass.RESOURCE
-    assert classify(AnswerError(400, "")) is FailureClass.PERMANENT
+    assert classify(AnswerError(404, "")) is FailureClass.PERMANENT
 
 
 def test_headers_are_never_printed() -> None:

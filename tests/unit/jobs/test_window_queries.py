@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.otap.files import at, attribute, log, write
 from windrow.errors import UsageError
-from windrow.jobs.window_queries import CACHED, DONE, FAILED, Views, WindowQuery, WindowResult, WindowTables, run_query
+from windrow.jobs.window_queries import CACHED, DONE, Views, WindowQuery, WindowResult, WindowTables, run_query
 from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.places import Base
@@ -59,12 +59,6 @@ def test_each_window_is_asked_by_itself_and_sees_its_rows_only(data: Path) -> No
     assert [one.rows.to_pylist() for one in results if one.rows is not None][1] == [{"_part_id": "A", "id": 1}, {"_part_id": "B", "id": 1}]
 
 
-def test_a_window_that_fails_does_not_stop_the_next(data: Path) -> None:
-    results = run(data, Engine(fails_in=str(at("13:47"))))
-    assert [(one.state, one.reason) for one in results] == [(DONE, None), (FAILED, "no such column"), (DONE, None)]
-    assert results[1].rows is None
-
-
 def test_results_are_kept_by_window_files_and_query(data: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = run(data, Engine(fails_in=str(at("13:48"))), cache=cache)
@@ -78,14 +72,6 @@ def test_results_are_kept_by_window_files_and_query(data: Path, tmp_path: Path) 
     assert [one.state for one in run(data, Engine(), cache=cache)] == [CACHED, DONE, CACHED]
     next(cache.glob("*.parquet")).write_bytes(b"torn")
     assert sorted(one.state for one in run(data, Engine(), cache=cache)) in ([CACHED, CACHED, CACHED], [CACHED, CACHED, DONE])
-
-
-def test_ids_need_their_partition(data: Path) -> None:
-    engine = Engine()
-    engine.columns = ["id"]
-    assert all("Query results must include _part_id column" in str(one.reason) for one in run(data, engine))
-    engine.columns = ["severity_number"]
-    assert all(one.state == DONE for one in run(data, engine))
 
 
 def test_a_name_that_nothing_stands_for_is_refused_at_once(data: Path) -> None:

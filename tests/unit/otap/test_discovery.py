@@ -1,4 +1,4 @@
-"""Scenarios 3, 4, 5, 12 and 13 as far as they are about finding files."""
+"""Finding files: their times, layouts, and what is known of them. The scenarios are in test_otap_scenarios.py."""
 
 from __future__ import annotations
 
@@ -8,35 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.unit.otap.files import at, attribute, log, write
+from tests.unit.otap.rig import found
 from windrow.errors import UsageError
-from windrow.otap.discovery import DataFile, Discovery, TimeRule, covering, with_ids
+from windrow.otap.discovery import Discovery, TimeRule, with_ids
 from windrow.otap.file_names import range_of_name
 from windrow.otap.footers import FooterCache
 from windrow.otap.places import Base
-from windrow.otap.timing import MINUTE, Timing, Window
-
-BY_DEFAULT = TimeRule()
-
-
-def found(base: Path, table: str = "logs", cache: FooterCache | None = None, rule: TimeRule = BY_DEFAULT) -> list[DataFile]:
-    return Discovery(Base(str(base)), cache or FooterCache(), Timing(), rule).timed_files(table)
-
-
-def names(files: list[DataFile]) -> list[str]:
-    return [file.path.rpartition("/")[2] for file in files]
-
-
-def minute(text: str) -> Window:
-    return Window(at(text), at(text) + MINUTE)
-
-
-def test_files_that_cover_a_window_are_found_however_young_they_are(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("13:46:30")), log(at("13:47:45"))], "A", "a.parquet")
-    write(tmp_path, "logs", [log(at("13:48:20")), log(at("13:47:15"))], "B", "b.parquet")
-    write(tmp_path, "logs", [log(at("13:48:00"))], "B", "c.parquet")
-    files = found(tmp_path)
-    assert names(covering(files, minute("13:47"))) == ["a.parquet", "b.parquet"]
-    assert names(covering(files, minute("13:48"))) == ["b.parquet", "c.parquet"]
+from windrow.otap.timing import Timing
 
 
 def test_statistics_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
@@ -44,51 +22,9 @@ def test_statistics_are_exact_to_the_nanosecond(tmp_path: Path) -> None:
     assert found(tmp_path)[0].times == (at("13:47") + 1, at("13:48") - 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "last"),
-    [
-        ("part-20250918T140000Z-a1b2c3d4.parquet", "13:59", "14:00"),
-        ("part-1758204000000-6f1c2a52-7d53-4a41-9be4-0d1a52b6a1f7.parquet", "13:49", "14:02"),
-    ],
-)
-def test_the_name_is_asked_where_the_footer_says_nothing(tmp_path: Path, name: str, first: str, last: str) -> None:
-    write(tmp_path, "logs", [log(at("14:00"))], name=name, write_statistics=False)
-    files = found(tmp_path)
-    assert covering(files, minute(first)) == covering(files, minute(last)) == files
-    assert not covering(files, Window(at(first) - MINUTE, at(first)))
-    assert not covering(files, Window(at(last) + MINUTE, at(last) + 2 * MINUTE))
-
-
-def test_the_footer_wins_over_the_name(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("10:00"))], name="part-20250918T140000Z-a1b2c3d4.parquet")
-    assert found(tmp_path)[0].times == (at("10:00"), at("10:00"))
-
-
-def test_neither_footer_nor_name_is_a_fault_of_that_file_only(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("14:00"))], name="data.parquet", write_statistics=False)
-    write(tmp_path, "logs", [log(at("14:00"))], name="good.parquet")
-    bad, good = found(tmp_path)
-    assert bad.times is None
-    assert "NoTimestampMetadata" in (bad.fault or "")
-    assert good.fault is None
-
-
 @pytest.mark.parametrize("name", ["part-20251318T140000Z-a.parquet", "x.parquet", "part-17-a.parquet"])
 def test_a_name_without_a_time_says_nothing(name: str) -> None:
     assert range_of_name(name, Timing()) is None
-
-
-def test_torn_and_half_written_files_are_passed_over(tmp_path: Path) -> None:
-    whole = write(tmp_path, "logs", [log(at("14:00"))], name="good.parquet")
-    (whole.parent / "torn.parquet").write_bytes(whole.read_bytes()[:-10])
-    (whole.parent / "empty.parquet").write_bytes(b"")
-    (whole.parent / "upload.parquet#1").write_bytes(whole.read_bytes())
-    files = found(tmp_path)
-    assert [(name, file.fault is None) for name, file in zip(names(files), files, strict=True)] == [
-        ("empty.parquet", False),
-        ("good.parquet", True),
-        ("torn.parquet", False),
-    ]
 
 
 def test_all_layouts_are_listed(tmp_path: Path) -> None:
@@ -122,19 +58,6 @@ def test_the_designs_name_of_the_time_column_is_understood(tmp_path: Path) -> No
     renamed = ["timestamp_unix_nano" if name == "time_unix_nano" else name for name in table.column_names]
     pq.write_table(table.rename_columns(renamed), path)
     assert found(tmp_path)[0].times == (at("14:00"), at("14:00"))
-
-
-def test_spans_are_found_by_their_end_or_their_start(tmp_path: Path) -> None:
-    span = {"start_time_unix_nano": at("13:00"), "duration_time_unix_nano": 30 * MINUTE, "name": "x"}
-    write(tmp_path, "spans", [{**span, "trace_id": b"t" * 16, "span_id": b"s" * 8}])
-    assert found(tmp_path, "spans")[0].times == (at("13:30"), at("13:30"))
-    assert found(tmp_path, "spans", rule=TimeRule(span_time="start"))[0].times == (at("13:00"), at("13:00"))
-
-
-def test_short_spans_are_found_by_statistics_alone(tmp_path: Path) -> None:
-    spans = [{"start_time_unix_nano": at("13:00") + n, "duration_time_unix_nano": 10 - n, "name": "x"} for n in (0, 5)]
-    write(tmp_path, "spans", [{**span, "trace_id": b"t" * 16, "span_id": b"s" * 8} for span in spans])
-    assert found(tmp_path, "spans")[0].times == (at("13:00"), at("13:00") + 15)
 
 
 def test_attribute_files_are_chosen_by_partition_and_ids(tmp_path: Path) -> None:

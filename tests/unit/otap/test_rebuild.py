@@ -1,4 +1,4 @@
-"""Telemetry rebuilt from windows: OTAP batches and OTLP requests; scenarios 3, 7, 9, 11 and 12."""
+"""Telemetry rebuilt from windows: OTAP batches and OTLP requests."""
 
 from __future__ import annotations
 
@@ -6,78 +6,19 @@ import json
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from tests.unit.otap.files import at, attribute, log, write
-from windrow.otap.discovery import Discovery, TimeRule
-from windrow.otap.footers import FooterCache
+from tests.unit.otap.rig import batches, collector
 from windrow.otap.generate.settings import SECOND, SIGNALS, Telemetry
 from windrow.otap.generate.telemetry import generate
-from windrow.otap.places import Base
 from windrow.otap.rebuild.batches import to_batches
-from windrow.otap.rebuild.collect import ROOTS, Choose, Collector, Tables
+from windrow.otap.rebuild.collect import ROOTS, Tables
 from windrow.otap.rebuild.otlp import to_json_line, to_request
 from windrow.otap.rebuild.wire import decode_batch, encode_batch, read_delimited, write_delimited
 from windrow.otap.tables import TABLES
-from windrow.otap.timing import MINUTE, Timing, Window, busy_windows
-from windrow.otap.windows import Reading
-
-MINUTE_1347 = Window(at("13:47"), at("13:48"))
-
-
-def collector(base: Path, signal: str = "logs", choose: Choose = lambda rows: rows, ids: Any = "partition_unique") -> Collector:
-    discovery = Discovery(Base(str(base)), FooterCache(), Timing(), TimeRule())
-    return Collector(Base(str(base)), discovery, signal, Reading(ROOTS[signal], ids=ids), choose)
-
-
-def batches(base: Path, **options: Any) -> list[tuple[str, Tables]]:
-    return [(part, batch) for part, tables in collector(base, **options).windows(MINUTE_1347) for batch in to_batches("logs", tables)]
-
-
-def test_one_batch_a_partition_with_ids_of_its_own(tmp_path: Path) -> None:
-    for part in ("A", "B"):
-        write(tmp_path, "logs", [log(at("13:47:10"), 700_007, 70_000 % 65_536), log(at("13:47:20")), log(at("13:48:10"), 700_008)], part)
-        write(tmp_path, "log_attrs", [attribute(700_007, "where", part), attribute(700_008, "no", "x"), attribute(9, "no", "x")], part)
-        write(tmp_path, "resource_attrs", [attribute(70_000 % 65_536, "host", part)], part)
-    made = batches(tmp_path)
-    assert [part for part, _ in made] == ["A", "B"]
-    for part, tables in made:
-        assert tables["logs"]["id"].to_pylist() == [0, None]
-        assert tables["log_attrs"].select(["parent_id", "str"]).to_pylist() == [{"parent_id": 0, "str": part}]
-        assert tables["resource_attrs"].select(["parent_id", "str"]).to_pylist() == [{"parent_id": 0, "str": part}]
-        assert [struct["id"] for struct in tables["logs"]["resource"].to_pylist()] == [0, 1]
-
-
-def test_what_belongs_to_rows_left_out_is_left_out(tmp_path: Path) -> None:
-    rows = [log(at("13:47:10"), n, severity_number=n) for n in (9, 17, 9, 21)]
-    rows = [{**row, "id": n} for n, row in enumerate(rows)]
-    write(tmp_path, "logs", [*rows, log(at("13:47:30"), None, severity_number=17)])
-    write(tmp_path, "log_attrs", [attribute(n, "n", str(n)) for n in range(4)])
-    (only,) = batches(tmp_path, choose=lambda rows: rows.filter(pc.greater_equal(rows["severity_number"], 17)))
-    assert only[1]["logs"]["id"].to_pylist() == [0, 1, None]
-    assert only[1]["log_attrs"].select(["parent_id", "str"]).to_pylist() == [{"parent_id": 0, "str": "1"}, {"parent_id": 1, "str": "3"}]
-
-
-def test_more_rows_than_ids_fit_are_cut_and_none_is_lost(tmp_path: Path) -> None:
-    count = 70_000
-    write(tmp_path, "logs", [log(at("13:47:10"), n * 3) for n in range(count)])
-    write(tmp_path, "log_attrs", [attribute(n * 3, "n", str(n)) for n in range(count)])
-    made = [tables for _, tables in batches(tmp_path)]
-    assert [tables["logs"].num_rows for tables in made] == [65_536, count - 65_536]
-    for tables in made:
-        assert tables["logs"]["id"].type == tables["log_attrs"]["parent_id"].type == pa.uint16()
-        assert tables["logs"]["id"].to_pylist() == list(range(tables["logs"].num_rows))
-    assert sum(tables["log_attrs"].num_rows for tables in made) == count
-
-
-def test_missing_attributes_still_give_records(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("13:47:10"), 0)])
-    (only,) = batches(tmp_path)
-    assert list(only[1]) == ["logs"]
+from windrow.otap.timing import MINUTE, Timing, busy_windows
 
 
 def test_ids_are_marked_as_plain_numbers(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The receiver on a manual clock: scenarios 2, 3, 6, 8, 10, 12 and 13, recovery, and a soak against a plain reference."""
+"""The receiver on a manual clock: what it remembers, what came late, and a soak against a plain reference."""
 
 from __future__ import annotations
 
@@ -11,100 +11,42 @@ from pathlib import Path
 import pytest
 
 from tests.unit.otap.files import at, log, write
-from windrow.otap.discovery import TimeRule
-from windrow.otap.notes import Ahead, Notes
+from tests.unit.otap.rig import WANTED, Rig
+from windrow.otap.notes import Ahead
 from windrow.otap.places import Base
-from windrow.otap.receiver import Receiver, Wanted
+from windrow.otap.receiver import Receiver
 from windrow.otap.timing import MINUTE, SECOND, Timing, Window, busy_windows, count_busy
-from windrow.otap.windows import Reading, WindowReader
-
-C = Timing(10 * MINUTE, MINUTE, MINUTE, MINUTE)
-LOGS = Wanted("logs", C, TimeRule(), "partition_unique")
 
 
-class Rig:
-    """A receiver over a folder, with a clock that is set by hand and a position as Spark would keep it."""
+def test_late_links_are_listed_whichever_file_came_last(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, replace(WANTED, table="span_links"))
 
-    def __init__(self, folder: Path, wanted: Wanted = LOGS) -> None:
-        self.data = folder / "data"
-        self.data.mkdir(exist_ok=True)
-        self.folder = folder
-        self.wanted = wanted
-        self.now = 0
-        self.done: int | None = None
-        self.windows: list[tuple[int, list[int]]] = []
-        self.start()
+    def spans(name: str, times: dict[int, str]) -> None:
+        common = {"name": "x", "resource": {"id": 0}, "scope": {"id": 0}, "trace_id": b"t" * 16, "span_id": b"s" * 8}
+        rows = [{**common, "id": n, "start_time_unix_nano": at(time), "duration_time_unix_nano": 1} for n, time in times.items()]
+        write(rig.data, "spans", rows, name=name)
 
-    def start(self) -> None:
-        self.notes = Notes(self.folder / "notes")
-        self.receiver = Receiver(Base(str(self.data)), self.wanted, self.notes, lambda: self.now)
+    def links(name: str, *parents: int) -> None:
+        write(rig.data, "span_links", [{"parent_id": n, "trace_id": b"l" * 16, "span_id": b"s" * 8} for n in parents], name=name)
 
-    def step(self, crash: str | None = None) -> bool:
-        """One batch, if there is one; ``crash`` ends it after the offset is known, or after the files are."""
-        until = self.receiver.advance(self.done)
-        if until == self.done or until is None:
-            return False
-        if crash is not None:
-            if crash == "planned":
-                self.receiver.plan(self.done, until)
-            self.start()
-            # Spark has noted the offset: the batch that runs again ends where the first one did.
-        rows: list[int] = []
-        for cover in self.receiver.plan(self.done, until):
-            table = WindowReader(Base(str(self.data)), Reading("logs", self.wanted.rule, columns=frozenset({"id"}))).read(cover)
-            rows += [] if table is None else table["_placed"].to_pylist()
-        self.windows.append((until, sorted(rows)))
-        self.done = until
-        return True
-
-    def run(self, now: int) -> list[tuple[int, list[int]]]:
-        self.now = now
-        before = len(self.windows)
-        while self.step():
-            pass
-        return self.windows[before:]
-
-    def late(self) -> list[tuple[str, int, int]]:
-        return [(Path(one.file).name, one.window.start, one.rows) for one in self.notes.late()]
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
-
-
-def test_a_window_is_handed_over_when_it_is_safe_and_not_before(rig: Rig) -> None:
-    write(rig.data, "logs", [log(at("13:47:10")), log(at("13:48:10")), log(at("13:49:10"))])
-    assert rig.run(at("14:00") - 1) == []
-    assert rig.run(at("14:00")) == [(at("13:48"), [at("13:47:10")])]
-    assert rig.run(at("14:01") - 1) == []
-    assert rig.run(at("14:01")) == [(at("13:49"), [at("13:48:10")])]
-    assert rig.run(at("14:02")) == [(at("13:50"), [at("13:49:10")])]
-
-
-def test_files_of_two_partitions_that_cover_a_window(rig: Rig) -> None:
-    write(rig.data, "logs", [log(at("13:46:30")), log(at("13:47:45"))], "A")
-    write(rig.data, "logs", [log(at("13:47:15")), log(at("13:48:20"))], "B")
-    assert rig.run(at("14:01")) == [
-        (at("13:47"), [at("13:46:30")]),
-        (at("13:48"), [at("13:47:15"), at("13:47:45")]),
-        (at("13:49"), [at("13:48:20")]),
-    ]
-
-
-def test_late_rows_are_rejected_and_listed_and_the_rest_of_the_file_is_taken(rig: Rig) -> None:
-    write(rig.data, "logs", [log(at("14:15:30"))], name="in-time.parquet")
-    assert rig.run(at("14:28") - 1) == []
-    write(rig.data, "logs", [log(at("14:15:40"))], name="also.parquet")
-    assert rig.run(at("14:28")) == [(at("14:16"), [at("14:15:30"), at("14:15:40")])]
-    write(rig.data, "logs", [log(at("14:15:50")), log(at("14:15:51")), log(at("14:16:10"))], name="late.parquet")
-    assert rig.run(at("14:28") + 1_000_000) == []
-    assert rig.late() == [("late.parquet", at("14:15"), 2)]
-    assert rig.notes.late()[0].noticed_at == at("14:28") + 1_000_000
-    assert rig.run(at("14:29")) == [(at("14:17"), [at("14:16:10")])]
+    spans("first.parquet", {0: "13:47:10", 1: "13:48:10"})
+    links("first.parquet", 0, 0, 1)
+    assert [len(rows) for _, rows in rig.run(at("14:00"))] == [2]
+    # Of the span that was handed over and the one that was not.
+    links("second.parquet", 0, 1)
+    rig.run(at("14:00"))
+    assert rig.late() == [("second.parquet", at("13:47"), 1)]
+    # Links may be there before their span; when it comes late, they do.
+    links("third.parquet", 5)
+    assert [len(rows) for _, rows in rig.run(at("14:01"))] == [2]
+    spans("late.parquet", {5: "13:47:30"})
+    links("fourth.parquet", 5, 0)
+    rig.run(at("14:01"))
+    listed = [("second.parquet", at("13:47"), 1), ("late.parquet", at("13:47"), 2), ("fourth.parquet", at("13:47"), 1)]
+    assert rig.late() == listed
     rig.start()
-    assert rig.run(at("14:29") + 1) == []
-    assert len(rig.late()) == 1
+    rig.run(at("14:01"))
+    assert rig.late() == listed
 
 
 def test_empty_windows_are_passed_over_and_nothing_goes_back(rig: Rig) -> None:
@@ -114,12 +56,6 @@ def test_empty_windows_are_passed_over_and_nothing_goes_back(rig: Rig) -> None:
     assert rig.run(at("14:00")) == [(at("10:01"), [at("10:00:30")]), (at("13:01"), [at("13:00:30")]), (at("13:48"), [])]
     assert rig.run(at("13:00")) == []
     assert rig.run(at("14:01")) == [(at("13:49"), [])]
-
-
-def test_a_log_without_a_time_does_not_move_the_start_to_1970(rig: Rig) -> None:
-    write(rig.data, "logs", [log(0, observed_time_unix_nano=at("13:46:30")), log(at("13:47:30"))])
-    assert rig.run(at("14:00"))[0] == (at("13:47"), [at("13:46:30")])
-    assert rig.run(at("14:00")) == []
 
 
 def test_what_lies_ahead_is_noted(rig: Rig) -> None:
@@ -149,7 +85,7 @@ def test_the_start_can_be_chosen(tmp_path: Path) -> None:
     for name, start in (("given", at("13:47:20")), ("latest", "latest")):
         folder = tmp_path / name
         folder.mkdir()
-        rig = Rig(folder, replace(LOGS, start=start))
+        rig = Rig(folder, replace(WANTED, start=start))
         write(rig.data, "logs", [log(at("13:40")), log(at("13:47:30"))])
         rig.run(at("14:00"))
         assert [rows for _, rows in rig.windows] == ([[at("13:47:30")]] if name == "given" else [])
@@ -157,13 +93,13 @@ def test_the_start_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_several_windows_may_go_into_one_batch(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, replace(LOGS, windows_at_once=3))
+    rig = Rig(tmp_path, replace(WANTED, windows_at_once=3))
     write(rig.data, "logs", [log(at("13:40") + n * MINUTE) for n in range(5)])
     assert [len(rows) for _, rows in rig.run(at("14:30"))] == [3, 2]
 
 
 def test_bounded_input_needs_no_clock(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, replace(LOGS, is_ended=True))
+    rig = Rig(tmp_path, replace(WANTED, is_ended=True))
     write(rig.data, "logs", [log(at("13:40")), log(at("13:42"))])
     assert [until for until, _ in rig.run(0)] == [at("13:41"), at("13:42"), at("13:43")]
 
@@ -208,7 +144,7 @@ def test_torn_notes_lose_no_window(rig: Rig) -> None:
 
 
 def test_the_folder_is_not_listed_all_the_time(rig: Rig) -> None:
-    rig.receiver = Receiver(Base(str(rig.data)), LOGS, rig.notes, lambda: rig.now, look_every=5 * SECOND)
+    rig.receiver = Receiver(Base(str(rig.data)), WANTED, rig.notes, lambda: rig.now, look_every=5 * SECOND)
     assert rig.run(at("14:00")) == []
     write(rig.data, "logs", [log(at("13:47:10"))])
     assert rig.run(at("14:00") + 4 * SECOND) == []
@@ -233,7 +169,7 @@ def test_plans_can_be_forgotten_so_that_windows_are_made_anew(rig: Rig) -> None:
 def test_soak_every_row_is_in_its_window_once_or_in_the_late_list(tmp_path: Path, seed: int) -> None:
     """Files with drifting clocks appear in any order, some late; the receiver is killed at any moment."""
     chance = random.Random(seed)
-    rig = Rig(tmp_path, replace(LOGS, windows_at_once=chance.choice([1, 3])))
+    rig = Rig(tmp_path, replace(WANTED, windows_at_once=chance.choice([1, 3])))
     staged, start = tmp_path / "staged", at("13:00")
     arrivals: list[tuple[int, Path]] = []
     expected: Counter[int] = Counter()

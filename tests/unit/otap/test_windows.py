@@ -1,4 +1,4 @@
-"""The rows of windows: scenarios 3, 7, 12, 13, 14 and 15, and what the generator wrote, read back."""
+"""The rows of windows, and what the generator wrote, read back. The scenarios are in test_otap_scenarios.py."""
 
 from __future__ import annotations
 
@@ -8,69 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from tests.unit.otap.files import at, attribute, log, write
+from tests.unit.otap.rig import LOGS, minute, read
 from windrow.otap.cbor import dump
-from windrow.otap.covers import Cover, Covering
+from windrow.otap.covers import Covering
 from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.generate.settings import Encoding, Ids, Telemetry
 from windrow.otap.generate.telemetry import generate
 from windrow.otap.origins import find_owners
 from windrow.otap.places import Base
-from windrow.otap.timing import MINUTE, SECOND, Timing, Window, windows_in
+from windrow.otap.tables import timed_by
+from windrow.otap.timing import MINUTE, SECOND, Timing, windows_in
 from windrow.otap.windows import Reading, Seen, WindowReader
-
-LOGS = Reading("logs", ids="partition_unique")
-
-
-def read(base: Path, window: Window, reading: Reading = LOGS) -> tuple[list[dict[str, Any]], Seen]:
-    """The rows of a window, with maps as dicts, and what was seen on the way."""
-    discovery = Discovery(Base(str(base)), FooterCache(), Timing(), reading.rule)
-    covers = Covering(discovery, reading.table, reading.ids).covers(discovery.timed_files(reading.table), window)
-    reader = WindowReader(Base(str(base)), reading)
-    tables = [table for table in map(reader.read, covers) if table is not None]
-    return [_plain(row, cover) for table, cover in zip(tables, covers, strict=False) for row in _rows(table)], reader.seen
-
-
-def _rows(table: pa.Table) -> list[dict[str, Any]]:
-    numbers = [column.cast(pa.int64()) if pa.types.is_temporal(column.type) else column for column in table.columns]
-    found: list[dict[str, Any]] = pa.Table.from_arrays(numbers, names=table.column_names).to_pylist()
-    return found
-
-
-def _plain(row: dict[str, Any], cover: Cover) -> dict[str, Any]:
-    maps = {name: dict(value) for name, value in row.items() if name.endswith("attributes")}
-    return {**row, **maps, "part": cover.part_id}
-
-
-def minute(text: str) -> Window:
-    return Window(at(text), at(text) + MINUTE)
-
-
-def test_rows_come_out_in_their_own_window_only(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("13:46:30")), log(at("13:47:00")), log(at("13:47:45"))], "A")
-    write(tmp_path, "logs", [log(at("13:48:20")), log(at("13:47:15")), log(at("13:48:00") - 1), log(at("13:48:00"))], "B")
-    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:47"))[0]] == [
-        at("13:47:00"),
-        at("13:47:45"),
-        at("13:47:15"),
-        at("13:48:00") - 1,
-    ]
-    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:48"))[0]] == [at("13:48:20"), at("13:48:00")]
-
-
-def test_attributes_stay_in_their_partition(tmp_path: Path) -> None:
-    for part in ("A", "B"):
-        write(tmp_path, "logs", [log(at("14:00"), 7), log(at("14:00"), 8), log(at("14:00"))], part)
-        write(tmp_path, "log_attrs", [attribute(7, "where", part), attribute(8, "k", "v"), attribute(9, "other", "x")], part)
-        write(tmp_path, "resource_attrs", [attribute(0, "host", f"host of {part}")], part)
-    rows, seen = read(tmp_path, minute("14:00"))
-    assert [row["attributes"] for row in rows] == [{"where": "A"}, {"k": "v"}, {}, {"where": "B"}, {"k": "v"}, {}]
-    assert {(row["part"], row["resource_attributes"]["host"]) for row in rows} == {("A", "host of A"), ("B", "host of B")}
-    assert seen.faults == {}
 
 
 def test_the_types_of_attribute_values_as_text(tmp_path: Path) -> None:
@@ -94,16 +46,6 @@ def test_the_types_of_attribute_values_as_text(tmp_path: Path) -> None:
         "str": "x", "int": "-5", "double": "1.5", "bool": "false", "map": '{"a":[1,null]}', "slice": '["é"]', "bytes": "AP8=",
         "empty": None, "unknown": None, "torn": None, "twice": "last",
     }  # fmt: skip
-
-
-def test_missing_and_torn_attribute_files_cost_the_attributes_only(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(at("14:00"), 0)], "A")
-    rows, seen = read(tmp_path, minute("14:00"))
-    assert rows[0]["attributes"] == {}
-    assert seen.missing == {"log_attrs", "resource_attrs", "scope_attrs"}
-    path = write(tmp_path, "log_attrs", [attribute(0, "k", "v")])
-    path.write_bytes(path.read_bytes()[:-9])
-    assert len(read(tmp_path, minute("14:00"))[0]) == 1
 
 
 def test_a_file_that_is_torn_after_it_was_found_costs_its_rows_only(tmp_path: Path) -> None:
@@ -133,29 +75,65 @@ def test_a_failing_disk_is_not_taken_for_a_damaged_file(tmp_path: Path) -> None:
     assert base.damage(OSError("Unexpected end of stream")) == "Unexpected end of stream"
 
 
-def test_a_log_without_a_time_is_placed_by_when_it_was_observed(tmp_path: Path) -> None:
-    write(tmp_path, "logs", [log(0, observed_time_unix_nano=at("13:40:10")), log(at("14:00")), log(0)])
-    assert [row["_event_time_ns"] for row in read(tmp_path, minute("13:40"))[0]] == [at("13:40:10"), None]
-    unwilling = replace(LOGS, rule=TimeRule(falls_back=False))
-    assert [row["_event_time_ns"] for row in read(tmp_path, minute("14:00"), unwilling)[0]] == [None, at("14:00"), None]
-
-
-def test_spans_are_placed_by_their_end_unless_asked_otherwise(tmp_path: Path) -> None:
+def _linked_spans(base: Path) -> None:
+    """Two spans that end a minute apart; the first has two events and two links, one of them with an attribute."""
     span = {"name": "x", "trace_id": b"t" * 16, "span_id": b"s" * 8, "resource": {"id": 0}, "scope": {"id": 0}}
-    write(tmp_path, "spans", [{**span, "start_time_unix_nano": at("13:00"), "duration_time_unix_nano": 30 * MINUTE}])
-    assert len(read(tmp_path, minute("13:30"), Reading("spans"))[0]) == 1
-    assert read(tmp_path, minute("13:00"), Reading("spans"))[0] == []
-    assert len(read(tmp_path, minute("13:00"), Reading("spans", TimeRule(span_time="start")))[0]) == 1
+    times = [{"start_time_unix_nano": at(end) - MINUTE, "duration_time_unix_nano": MINUTE} for end in ("13:00", "13:01")]
+    write(base, "spans", [{**span, **own, "id": number} for number, own in enumerate(times)])
+    write(
+        base,
+        "span_events",
+        [{"id": 0, "parent_id": 0, "time_unix_nano": 5, "name": "a"}, {"parent_id": 0, "time_unix_nano": 6, "name": "b"}],
+    )
+    write(base, "span_event_attrs", [attribute(0, "why", "because"), attribute(7, "why", "nobody's")])
+    links = [
+        {"id": 3, "parent_id": 0, "trace_id": b"1" * 16},
+        {"parent_id": 0, "trace_id": b"2" * 16},
+        {"parent_id": 1, "trace_id": b"3" * 16},
+    ]
+    write(base, "span_links", [{"span_id": b"l" * 8, **link} for link in links])
+    write(base, "span_link_attrs", [attribute(3, "kind", "follows")])
+    write(base, "resource_attrs", [attribute(0, "host", "h")])
 
 
-def test_metrics_are_fetched_from_older_files_by_id(tmp_path: Path) -> None:
-    metric = {"metric_type": 1, "name": "cpu", "unit": "1", "resource": {"id": 4}, "scope": {"id": 0}}
-    write(tmp_path, "univariate_metrics", [{**metric, "id": 4}, {**metric, "id": 5, "name": "other"}], name="old.parquet")
+def test_spans_hold_their_events_and_links(tmp_path: Path) -> None:
+    _linked_spans(tmp_path)
+    (row,) = read(tmp_path, minute("13:00"), Reading("spans", ids="partition_unique"))[0]
+    assert [(event["name"], event["time_unix_nano"], dict(event["attributes"])) for event in row["events"]] == [
+        ("a", 5, {"why": "because"}),
+        ("b", 6, {}),
+    ]
+    assert [(link["trace_id"][:4], link["span_id"][:4], dict(link["attributes"])) for link in row["links"]] == [
+        ("3131", "6c6c", {"kind": "follows"}),
+        ("3232", "6c6c", {}),
+    ]
+    (other,) = read(tmp_path, minute("13:01"), Reading("spans", ids="partition_unique"))[0]
+    assert (other["events"], len(other["links"])) == ([], 1)
+    rows, seen = read(tmp_path, minute("13:01"), Reading("spans", columns=frozenset({"name"})))
+    assert "links" not in rows[0]
+    assert seen.bytes < 1000
+
+
+def test_links_come_when_their_span_does(tmp_path: Path) -> None:
+    _linked_spans(tmp_path)
+    rows, _ = read(tmp_path, minute("13:00"), Reading("span_links", ids="partition_unique"))
+    found = [
+        (row["trace_id"][:1], row["attributes"], row["from_trace_id"][:1], row["span_name"], row["resource_attributes"]) for row in rows
+    ]
+    assert found == [(b"1", {"kind": "follows"}, b"t", "x", {"host": "h"}), (b"2", {}, b"t", "x", {"host": "h"})]
+    assert {row["_placed"] for row in rows} == {at("13:00")}
+    assert [row["_row"] for row in rows] == [0, 1]
+    assert len(read(tmp_path, minute("13:01"), Reading("span_links"))[0]) == 1
+    started = Reading("span_links", TimeRule(span_time="start"))
+    assert len(read(tmp_path, minute("13:00"), started)[0]) == 1
+
+
+def test_points_hold_their_exemplars(tmp_path: Path) -> None:
     write(tmp_path, "number_data_points", [{"id": 9, "parent_id": 4, "time_unix_nano": at("14:00"), "int_value": 1}])
-    write(tmp_path, "number_dp_attrs", [attribute(9, "core", "0")])
-    write(tmp_path, "resource_attrs", [attribute(4, "host", "h"), attribute(5, "host", "no")])
-    rows, _ = read(tmp_path, minute("14:00"), Reading("number_data_points", ids="partition_unique"))
-    assert [(row["metric_name"], row["attributes"], row["resource_attributes"]) for row in rows] == [("cpu", {"core": "0"}, {"host": "h"})]
+    write(tmp_path, "number_dp_exemplars", [{"id": 2, "parent_id": 9, "double_value": 0.5, "span_id": b"s" * 8}])
+    write(tmp_path, "number_dp_exemplar_attrs", [attribute(2, "core", "0")])
+    (row,) = read(tmp_path, minute("14:00"), Reading("number_data_points"))[0]
+    assert [(one["double_value"], one["span_id"], dict(one["attributes"])) for one in row["exemplars"]] == [(0.5, "73" * 8, {"core": "0"})]
 
 
 def test_only_wanted_columns_are_read(tmp_path: Path) -> None:
@@ -188,7 +166,7 @@ def test_batch_local_ids(ids: list[int], resources: list[int], known: list[int],
 
 
 def all_windows(base: Path, reading: Reading) -> tuple[list[dict[str, Any]], Seen]:
-    times = [file.times for file in Discovery(Base(str(base)), FooterCache(), Timing(), reading.rule).timed_files(reading.table)]
+    times = [file.times for file in Discovery(Base(str(base)), FooterCache(), Timing(), reading.rule).timed_files(timed_by(reading.table))]
     known = [time for time in times if time is not None]
     rows: list[dict[str, Any]] = []
     total = Seen()
@@ -216,7 +194,9 @@ def test_logs_come_back_with_what_belongs_to_them(tmp_path: Path, ids: Ids, enco
     assert all(f" {row['attributes']['http.status_code']} " in row["body"]["str"] for row in rows if row["attributes"])
 
 
-@pytest.mark.parametrize("table", ["spans", "span_events", "number_data_points", "histogram_dp_exemplars", "summary_data_points"])
+@pytest.mark.parametrize(
+    "table", ["spans", "span_events", "span_links", "number_data_points", "histogram_dp_exemplars", "summary_data_points"]
+)
 def test_other_signals_come_back_complete(tmp_path: Path, table: str) -> None:
     made = Telemetry(length=90 * SECOND, partitions=1)
     files = generate(made, tmp_path)

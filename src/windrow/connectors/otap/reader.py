@@ -20,10 +20,11 @@ from pyspark.sql.types import StructType
 from windrow.connectors.otap.settings import LiveSettings
 from windrow.connectors.otap.shape import to_batches
 from windrow.otap.covers import Cover
+from windrow.otap.links import reader_for
 from windrow.otap.notes import Notes, ReadReport
 from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
-from windrow.otap.windows import Reading, WindowReader
+from windrow.otap.windows import Reading
 
 FORMAT = "windrow_otap"
 UNTIL = "until_ns"
@@ -75,7 +76,7 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         cover = Cover.from_json(json.loads(partition.cover))
         wanted = frozenset(self._columns.names)
         chosen = self._live.current
-        reader = WindowReader(Base(chosen.path), Reading(chosen.table, chosen.rule, chosen.ids, wanted))
+        reader = reader_for(Base(chosen.path), Reading(chosen.table, chosen.rule, chosen.ids, wanted))
         rows = reader.read(cover)
         seen = reader.seen
         report = ReadReport(0 if rows is None else rows.num_rows, seen.bytes, seen.ambiguous, tuple(sorted(seen.missing)), seen.faults)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,7 +9,8 @@ from windrow.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, TI
 from windrow.otap.attributes import MAPS
 from windrow.otap.columns import PART_ID, TIME
 from windrow.otap.covers import Cover
-from windrow.otap.windows import EVENT_TIME, FILE, PLACED, ROW
+from windrow.otap.nested import sql_values
+from windrow.otap.windows import EVENT_TIME, FILE, PLACED, ROW, numbers
 
 SEQ, OFFSET, TOPIC = "_seq", "_offset", "_topic"
 _TIMES = pa.timestamp("us", tz="UTC")
@@ -47,7 +47,7 @@ def to_batches(rows: pa.Table, cover: Cover, place: int, columns: pa.Schema) -> 
     """Ordered by time, with the asked columns and where each row came from; ``place`` is that of the cover in its batch."""
     rows = rows.take(pc.sort_indices(rows, [(PLACED, "ascending"), (FILE, "ascending"), (ROW, "ascending")]))
     arrays = [_column(rows, field.name, field.type, cover) for field in columns]
-    arrays += [pa.array(range(place * _ROWS, place * _ROWS + rows.num_rows), pa.int64()), rows[ROW], rows[FILE]]
+    arrays += [numbers(rows.num_rows, place * _ROWS), rows[ROW], rows[FILE]]
     names = [*columns.names, SEQ, OFFSET, TOPIC]
     batches: list[pa.RecordBatch] = pa.Table.from_arrays(arrays, names=names).combine_chunks().to_batches(max_chunksize=65_536)
     return batches
@@ -58,12 +58,7 @@ def _column(rows: pa.Table, name: str, type_: pa.DataType, cover: Cover) -> pa.C
         # Whole microseconds, rounded down: a row stays in its window.
         return pc.divide(rows[EVENT_TIME], 1000).cast(pa.timestamp("us")).cast(_TIMES)
     if name == PART_ID:
-        return pa.array([cover.part_id], pa.string()).take(pa.array([0] * rows.num_rows, pa.int32()))
+        return pa.repeat(cover.part_id, rows.num_rows)
     if name not in rows.column_names:
         return pa.nulls(rows.num_rows, type_)
-    column = rows[name]
-    if pa.types.is_string(type_) and (pa.types.is_fixed_size_binary(column.type) or pa.types.is_binary(column.type)):
-        return pl.Series(pl.from_arrow(column)).bin.encode("hex").to_arrow().cast(pa.string())
-    if pa.types.is_temporal(column.type):
-        return column.cast(pa.int64())
-    return column if type_ == MAPS else column.cast(type_)
+    return sql_values(rows[name], type_)

@@ -13,6 +13,8 @@ REFUSED, UNREACHABLE = "WR888", "WR889"
 
 # As the protocol lists them.
 _TRANSIENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED", "OUT_OF_RANGE", "DATA_LOSS", 502, 503, 504)
+# What is wrong is in the request, and another one may be taken.
+_DATA = ("INVALID_ARGUMENT", 400, 413, 422)
 _LONGEST_PAUSE = 300.0
 
 
@@ -34,7 +36,9 @@ def classify(error: BaseException) -> FailureClass:
         return FailureClass.TRANSIENT if isinstance(error, OSError | TimeoutError) else FailureClass.PERMANENT
     # gRPC says the same of a quota, which passes, and of a message that is too long, which does not.
     if error.code in ("RESOURCE_EXHAUSTED", 429):
-        return FailureClass.PERMANENT if "larger than max" in error.said else FailureClass.RESOURCE
+        return FailureClass.DATA if "larger than max" in error.said else FailureClass.RESOURCE
+    if error.code in _DATA:
+        return FailureClass.DATA
     return FailureClass.TRANSIENT if error.code in _TRANSIENT else FailureClass.PERMANENT
 
 
@@ -61,6 +65,8 @@ def _hint(error: BaseException) -> str:
         return "check 'endpoint' and 'protocol', and that the collector has a pipeline for this signal"
     if code in ("RESOURCE_EXHAUSTED", 413):
         return "'request.bytes' = '1000000', or raise the limit of the collector's receiver"
+    if classify(error) is FailureClass.DATA:
+        return "'failure.policy' = 'dead_letter' sets such rows aside and goes on; or mend the statement that makes them"
     return "mend the cause and start the job again: it goes on with this batch"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from windrow.errors import UsageError
-from windrow.model.types import INTEGERS, NULL, STRING, UNKNOWN, ColumnDef, DataType, Map, Struct, is_numeric
+from windrow.model.types import INTEGERS, NULL, STRING, UNKNOWN, Array, ColumnDef, DataType, Map, Struct, is_numeric
 from windrow.otap.columns import columns_of
 
 _POINTS = ("number_data_points", "histogram_data_points", "exp_histogram_data_points", "summary_data_points")
@@ -43,6 +43,8 @@ def _fits(name: str, wanted: DataType, given: DataType) -> bool:
     match wanted:
         case Map():
             return isinstance(given, Map) and given.key in (STRING, UNKNOWN)
+        case Array():
+            return isinstance(given, Array) and isinstance(given.element, Struct) == isinstance(wanted.element, Struct)
         case Struct():
             return isinstance(given, Struct) or (name == "body" and given == STRING)
         case _ if wanted in INTEGERS:

@@ -30,6 +30,7 @@ class Settings:
     request_seconds: float
     retry_seconds: float
     fails_if_rejected: bool
+    sets_refused_aside: bool
     id_attribute: str | None
     certificates: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -38,6 +39,7 @@ class Settings:
     def of(cls, given: Mapping[str, str]) -> Settings:
         options = {**_DEFAULTS, **given}
         protocol, signal = options["protocol"].lower(), options["signal"].lower()
+        policy = options["failure.policy"].lower()
         parts = _parts(options["endpoint"])
         return cls(
             signal=signal,
@@ -48,8 +50,9 @@ class Settings:
             most_rows=_positive(options, "request.rows"),
             most_bytes=_positive(options, "request.bytes"),
             request_seconds=_seconds(options, "request.timeout"),
-            retry_seconds=_seconds(options, "retry.timeout"),
+            retry_seconds=0.0 if policy == "fail" else _seconds(options, "retry.timeout"),
             fails_if_rejected=options["on.rejected"].lower() == "fail",
+            sets_refused_aside=policy == "dead_letter",
             id_attribute=options.get("id.attribute"),
             certificates=_file(options["tls.ca"]) if "tls.ca" in options else None,
             headers={key[len(_HEADERS) :].lower(): value for key, value in options.items() if key.lower().startswith(_HEADERS)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ from windrow.connectors.otlp.client import Client, open_client, rejected
 from windrow.connectors.otlp.failures import REFUSED, classify, explain, pause_of
 from windrow.connectors.otlp.fields import check_columns
 from windrow.connectors.otlp.settings import BAD_OPTION, Settings
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import Output, Refused, SinkRequest
 from windrow.connectors.streaming import arrow_batches
-from windrow.errors import JobError
+from windrow.errors import JobError, WindrowError
 from windrow.otap.rebuild.rows import Marks, request_of
-from windrow.resilience import Guard, RetryRule
+from windrow.resilience import FailureClass, Guard, RetryRule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,16 @@ Rows = list[dict[str, Any]]
 
 def open_sink(_spark: SparkSession, request: SinkRequest) -> OtlpSink:
     return OtlpSink(Settings.of(request.options), request)
+
+
+class _Batch:
+    """What is kept while a batch is sent."""
+
+    def __init__(self, number: int, prefix: str) -> None:
+        self.number = number
+        self.requests = Marks(prefix)
+        self.records = Marks(prefix)
+        self.refused: list[Refused] = []
 
 
 class OtlpSink:
@@ -53,15 +63,41 @@ class OtlpSink:
         self._client = open_client(self._settings)
         replace(self._guard, rule=_OPENING).call("reach the collector", lambda: self._send(b"", f"{self._job}/{self._statement}"))
 
-    def write(self, output: Output) -> None:
-        prefix = f"{self._job}/{self._statement}/{output.batch_id}/"
-        requests, records = Marks(prefix), Marks(prefix)
+    def write(self, output: Output) -> Sequence[Refused]:
+        batch = _Batch(output.batch_id, f"{self._job}/{self._statement}/{output.batch_id}/")
         for rows in self._parts(output):
-            for count, request in self._requests(rows, records):
-                body, identity = request.SerializeToString(), requests.of(request)
-                what = f"send {count:,} {self._settings.signal} of batch {output.batch_id} of {self._statement}"
-                answer = self._guard.call(what, partial(self._send, body, identity))
-                self._look_at(answer, count, output.batch_id)
+            self._send_rows(rows, batch)
+        return batch.refused
+
+    def _send_rows(self, rows: Rows, batch: _Batch) -> None:
+        """In one request, or halved until each is short enough; one row alone is sent however long it is.
+
+        Of rows that are refused for what they hold, halves show which they are.
+        """
+        try:
+            request = self._request(rows, batch)
+            if request is not None:
+                self._send_request(request, len(rows), batch)
+                return
+        except WindrowError as error:
+            why = error.__cause__
+            is_theirs = isinstance(why, ValueError | TypeError | KeyError) or (why is not None and classify(why) is FailureClass.DATA)
+            if not self._settings.sets_refused_aside or not is_theirs:
+                raise
+            batch.records.take_back()
+            if len(rows) == 1:
+                batch.refused.append(Refused(rows[0], str(why)))
+                return
+        middle = len(rows) // 2
+        self._send_rows(rows[:middle], batch)
+        self._send_rows(rows[middle:], batch)
+
+    def _send_request(self, request: Any, count: int, batch: _Batch) -> None:
+        body, identity = request.SerializeToString(), batch.requests.of(request)
+        what = f"send {count:,} {self._settings.signal} of batch {batch.number} of {self._statement}"
+        answer = self._guard.call(what, partial(self._send, body, identity))
+        batch.records.keep()
+        self._look_at(answer, count, batch.number)
 
     def close(self) -> None:
         if self._client is not None:
@@ -93,24 +129,18 @@ class OtlpSink:
                 raise JobError(BAD_OPTION, message, "EMIT FINAL gives each result once")
         return rows
 
-    def _requests(self, rows: Rows, marks: Marks) -> Iterator[tuple[int, Any]]:
-        """Halved until each is short enough; one row alone is sent however long it is."""
+    def _request(self, rows: Rows, batch: _Batch) -> Any | None:
+        """None where it would be too long."""
         key, signal = self._settings.id_attribute, self._settings.signal
         try:
             request = request_of(signal, rows)
-            is_short = request.ByteSize() <= self._settings.most_bytes or len(rows) == 1
-            if is_short and key is not None:
-                # Marks count what they have seen, so only rows that are sent are marked.
-                request = request_of(signal, rows, marks, key)
+            if request.ByteSize() > self._settings.most_bytes and len(rows) > 1:
+                return None
+            # Marks count what they have seen, so only rows that are sent are marked.
+            return request if key is None else request_of(signal, rows, batch.records, key)
         except (TypeError, ValueError, KeyError) as error:
-            message = f"a row of {self._statement} cannot be made {self._settings.signal} of OTLP: {error}"
+            message = f"a row of {self._statement} cannot be made {signal} of OTLP: {error}"
             raise JobError(BAD_OPTION, message, "give columns the names and types of an OTAP stream: DESCRIBE shows them") from error
-        if is_short:
-            yield len(rows), request
-            return
-        middle = len(rows) // 2
-        yield from self._requests(rows[:middle], marks)
-        yield from self._requests(rows[middle:], marks)
 
     def _look_at(self, answer: Any, count: int, batch_id: int) -> None:
         """The protocol says that what was rejected must not be sent again."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from dataclasses import replace
+
+from windrow.connectors.spec import FAILURE_POLICY, ConnectorSpec, OptionKind, OptionSpec
 
 GRPC, HTTP = "grpc", "http"
 SIGNALS = ("logs", "traces", "metrics")
@@ -36,6 +38,7 @@ OTLP = ConnectorSpec(
             "retry.timeout", _DURATION, "how long a batch waits for a collector that does not answer before the job stops",
             default="10m", example="1h", may_change=True,
         ),
+        replace(FAILURE_POLICY, may_change=True),
         OptionSpec(
             "on.rejected", _CHOICE, "what happens when the collector takes a request and rejects some of its rows",
             default="warn", choices=("warn", "fail"), example="fail", may_change=True,

@@ -44,12 +44,16 @@ def make_logs(made: Telemetry, partition: int) -> Frames:
         ("tags", SLICE, pl.when(happens(n, salt + 11, 0.05)).then(pl.lit(_TAGS))),
         ("payload", BYTES, pl.when(happens(n, salt + 12, 0.02)).then(pl.lit(b"\x00\xff"))),
     )
-    logs = rows.select(BATCH, "id", *_columns(salt))
+    logs = rows.select(BATCH, "id", *_columns(salt, made.more_text))
     return {"logs": logs, "log_attrs": attributes, **origin_attributes(rows)}
 
 
-def _columns(salt: int) -> list[pl.Expr]:
+def _columns(salt: int, more_text: int) -> list[pl.Expr]:
     n, text = pl.col("n"), pl.format("{} {} {} on {}", "method", "route", "status", "host_name")
+    if more_text:
+        # A number of 64 bits has about 19 digits.
+        digits = pl.concat_str(mixed(n, salt + 1000 + place).cast(pl.String) for place in range(more_text // 15 + 1))
+        text = pl.format("{} {}", text, digits.str.head(more_text))
     body = pl.struct(
         type=pl.lit(STR),
         str=text,

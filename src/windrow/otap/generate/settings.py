@@ -22,7 +22,8 @@ class Telemetry:
     """Times are nanoseconds. A partition is one instance of the exporter, with hosts of its own that send to it.
 
     ``ids`` says whether nested resource and scope ids count from 0 in every batch, as the exporter leaves them, or are
-    unique in the partition. ``flat`` has no partition folders, so only one partition can be told apart.
+    unique in the partition. ``flat`` has no partition folders, so only one partition can be told apart. A log's text ends in
+    ``more_text`` characters that no other has.
     """
 
     seed: int = 0
@@ -39,6 +40,7 @@ class Telemetry:
     late_files: int = 0
     late_by: int = 3600 * SECOND
     without_time: float = 0.0
+    more_text: int = 0
     ids: Ids = "batch_local"
     encoding: Encoding = "dictionary"
     layout: Layout = "hive"

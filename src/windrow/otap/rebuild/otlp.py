@@ -40,6 +40,7 @@ def to_request(signal: str, tables: Tables) -> Message:
         place = (resource.get("id"), scope.get("id"))
         if place not in groups:
             groups[place] = _group(request, signal, resource, scope, rows, groups)
+            groups[place][1].schema_url = row.get("schema_url") or ""
         holder = groups[place][1]
         match signal:
             case "logs":
@@ -184,27 +185,30 @@ def span_record(row: Row, attributes: list[KeyValue]) -> Span:
     )
 
 
+def span_event(row: Row, attributes: list[KeyValue]) -> Span.Event:
+    return Span.Event(
+        time_unix_nano=row["time_unix_nano"] or 0,
+        name=row["name"] or "",
+        attributes=attributes,
+        dropped_attributes_count=row["dropped_attributes_count"] or 0,
+    )
+
+
+def span_link(row: Row, attributes: list[KeyValue]) -> Span.Link:
+    return Span.Link(
+        trace_id=row["trace_id"] or b"",
+        span_id=row["span_id"] or b"",
+        trace_state=row["trace_state"] or "",
+        attributes=attributes,
+        dropped_attributes_count=row["dropped_attributes_count"] or 0,
+    )
+
+
 def _whole_span(row: Row, rows: _Rows) -> Span:
     span = span_record(row, rows.attributes("span_attrs", row["id"]))
-    span.events.extend(
-        Span.Event(
-            time_unix_nano=event["time_unix_nano"] or 0,
-            name=event["name"],
-            attributes=rows.attributes("span_event_attrs", event["id"]),
-            dropped_attributes_count=event["dropped_attributes_count"] or 0,
-        )
-        for event in rows.children("span_events", row["id"])
-    )
-    span.links.extend(
-        Span.Link(
-            trace_id=link["trace_id"] or b"",
-            span_id=link["span_id"] or b"",
-            trace_state=link["trace_state"] or "",
-            attributes=rows.attributes("span_link_attrs", link["id"]),
-            dropped_attributes_count=link["dropped_attributes_count"] or 0,
-        )
-        for link in rows.children("span_links", row["id"])
-    )
+    events, links = (rows.children(table, row["id"]) for table in ("span_events", "span_links"))
+    span.events.extend(span_event(one, rows.attributes("span_event_attrs", one["id"])) for one in events)
+    span.links.extend(span_link(one, rows.attributes("span_link_attrs", one["id"])) for one in links)
     return span
 
 
@@ -218,7 +222,8 @@ def _metric(row: Row, rows: _Rows) -> m.Metric:
     for point in rows.children(table, row["id"]):
         made = add_point(metric, row["metric_type"], point, rows.attributes(attributes_of(table), point["id"]))
         if row["metric_type"] != SUMMARY:
-            made.exemplars.extend(_exemplar(one, rows, kind) for one in rows.children(f"{kind}_dp_exemplars", point["id"]))
+            below = rows.children(f"{kind}_dp_exemplars", point["id"])
+            made.exemplars.extend(exemplar(one, rows.attributes(f"{kind}_dp_exemplar_attrs", one["id"])) for one in below)
     return metric
 
 
@@ -296,12 +301,12 @@ POINT_TABLES = {
 }
 
 
-def _exemplar(row: Row, rows: _Rows, kind: str) -> m.Exemplar:
+def exemplar(row: Row, attributes: list[KeyValue]) -> m.Exemplar:
     made = m.Exemplar(
         time_unix_nano=row["time_unix_nano"] or 0,
         span_id=row["span_id"] or b"",
         trace_id=row["trace_id"] or b"",
-        filtered_attributes=rows.attributes(f"{kind}_dp_exemplar_attrs", row["id"]),
+        filtered_attributes=attributes,
     )
     if row["int_value"] is not None and not row["double_value"]:
         made.as_int = row["int_value"]

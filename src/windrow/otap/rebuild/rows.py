@@ -12,7 +12,21 @@ from google.protobuf.message import Message
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from windrow.otap.rebuild.otlp import GAUGE, POINT_TABLES, REQUESTS, Row, add_point, any_value, empty_metric, log_record, span_record
+from windrow.otap.rebuild.otlp import (
+    GAUGE,
+    POINT_TABLES,
+    REQUESTS,
+    SUMMARY,
+    Row,
+    add_point,
+    any_value,
+    empty_metric,
+    exemplar,
+    log_record,
+    span_event,
+    span_link,
+    span_record,
+)
 from windrow.otap.tables import STR
 
 _HEX = ("trace_id", "span_id", "parent_span_id")
@@ -31,6 +45,16 @@ class Marks:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._seen: Counter[bytes] = Counter()
+        self._fresh: list[bytes] = []
+
+    def keep(self) -> None:
+        """What was marked is on its way."""
+        self._fresh.clear()
+
+    def take_back(self) -> None:
+        """What was marked since the last ``keep`` never went anywhere: it is marked alike the next time."""
+        self._seen.subtract(self._fresh)
+        self._fresh.clear()
 
     def of(self, *content: Message) -> str:
         """
@@ -42,6 +66,7 @@ class Marks:
         digest = hashlib.blake2b(b"\0".join(part.SerializeToString(deterministic=True) for part in content), digest_size=12)
         before = self._seen[digest.digest()]
         self._seen[digest.digest()] += 1
+        self._fresh.append(digest.digest())
         return f"{self._prefix}{digest.hexdigest()}" + (f"-{before}" if before else "")
 
 
@@ -66,7 +91,7 @@ def request_of(signal: str, rows: Iterable[Row], marks: Marks | None = None, mar
                 held.log_records.append(log_record(row, attributes))
                 record = held.log_records[-1]
             case "traces":
-                held.spans.append(span_record(row, attributes))
+                held.spans.append(_span(row, attributes))
                 record = held.spans[-1]
             case _:
                 kind = row["metric_type"] or GAUGE
@@ -75,10 +100,25 @@ def request_of(signal: str, rows: Iterable[Row], marks: Marks | None = None, mar
                     held.metrics.append(empty_metric(_metric_row(row, kind)))
                     metrics[metric] = held.metrics[-1]
                 record = add_point(metrics[metric], kind, row, attributes)
+                if kind != SUMMARY:
+                    record.exemplars.extend(exemplar(_item(one), _attributes(one.get("attributes"))) for one in row["exemplars"] or ())
         if marks is not None:
             text = marks.of(outers[origin].resource, held.scope, *_named(signal, row), record)
             record.attributes.append(KeyValue(key=mark_key, value=AnyValue(string_value=text)))
     return request
+
+
+def _span(row: Row, attributes: list[KeyValue]) -> Message:
+    span = span_record(row, attributes)
+    span.events.extend(span_event(_item(one), _attributes(one.get("attributes"))) for one in row["events"] or ())
+    span.links.extend(span_link(_item(one), _attributes(one.get("attributes"))) for one in row["links"] or ())
+    return span
+
+
+def _item(given: Row) -> Row:
+    """An item of a list with every field there may be, ids as bytes."""
+    values = {name: bytes.fromhex(value) if name in _HEX and value is not None else value for name, value in given.items()}
+    return defaultdict(lambda: None, values)
 
 
 def _complete(given: Row) -> Row:
