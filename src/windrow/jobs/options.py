@@ -44,8 +44,13 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     "state.resident.max_bytes": RunSetting("1073741824", "with `auto`, a statement's state beyond this moves to the executors"),
     "state.buckets": RunSetting("8", "in how many shares the executors hold the state of a statement; fixed once it is there"),
     "state.max_bytes": RunSetting("", "a job whose state grows beyond this stops, with the batch that did it left for the next run"),
-    "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops"),
     "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds"),
+    "state.on_limit": RunSetting(
+        "stop",
+        "what to do at these limits: stop at once, or first let go of the oldest closed windows that `ALLOWED_LATENESS` still keeps",
+        ("stop", "evict"),
+    ),
+    "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops"),
     LETTERS_TOPIC: RunSetting("", "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing", is_text=True),
     LETTERS_SERVERS: RunSetting("", f"the brokers of that topic; their client's own settings start with `{LETTERS_CLIENT}`", is_text=True),
 }

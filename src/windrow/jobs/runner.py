@@ -203,6 +203,7 @@ class RunningJob:
             int(setting("state.retain.batches")),
             self._options.limit("state.max_bytes"),
             self._options.limit("state.max_groups"),
+            setting("state.on_limit"),
         )
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:

@@ -57,6 +57,8 @@ class FeedRequest:
     # SQL of the marks that each row is judged by, and the delay of the watermark; None where the batch's watermark judges them all.
     marks: tuple[str, str] | None = None
     delay: int = 0
+    # Where closed windows may be let go early: those that end at or before this take no rows any more.
+    evicted: int | None = None
     # Whether late rows keep their group and slice: what is late for one statement may be in time for another.
     keeps_late: bool = False
 
@@ -64,6 +66,11 @@ class FeedRequest:
     def mark(self) -> str:
         """SQL of the watermark that a row is judged by."""
         return _MARK if self.marks is not None else self.floor
+
+    @property
+    def gone(self) -> str | None:
+        """SQL of the time up to which closed windows were let go early."""
+        return None if self.evicted is None else of_batch(self.evicted, TIME)
 
     @property
     def floor(self) -> str:
@@ -169,7 +176,8 @@ def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     fixed = fixed_of(stage)
     if fixed is None or isinstance(stage.late, IncludeInNext):
         return "false"
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
+    gone = "" if request.gone is None else f" OR {_last_start(fixed)} + {fixed.size} <= {request.gone}"
+    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}{gone}"
 
 
 def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
@@ -217,7 +225,8 @@ def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
     if fixed.advance == fixed.size:
         return _included(stage, fixed, mark, _last_start(fixed), "{0}")
     starts = f"sequence({_first_start(fixed)}, {_last_start(fixed)}, {fixed.advance}L)"
-    open_ones = f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark})"
+    gone = "" if request.gone is None else f" AND s + {fixed.size} > {request.gone}"
+    open_ones = f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark}{gone})"
     return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, mark, open_ones, 'array({0})')} END)"
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
-from windrow.plan.sharing import SharedFeed, shared_feeds
+from windrow.plan.sharing import SharedFeed, fixed_of, shared_feeds
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.accounting import Accountant
 from windrow.spark.batch import Run
@@ -24,7 +24,7 @@ from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT, TIME, FeedRequest, 
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home, Resident, kept_rows
 from windrow.spark.homes import Homes
-from windrow.spark.job_state import having_name
+from windrow.spark.job_state import evicted_name, having_name
 from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
@@ -32,7 +32,7 @@ from windrow.spark.querying import Queries, Select
 from windrow.spark.sharing import share_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
-from windrow.windowing.columns import EMISSION, END, FOREVER, RETRACT, REVISION, START
+from windrow.windowing.columns import EMISSION, END, FOREVER, NEVER, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
 from windrow.windowing.step import Tick, WindowStep
 
@@ -108,7 +108,7 @@ class Grouping:
                 rows = self._feed(stage, source, before, direct, run)
         if has_own_clock(stage):
             self._marks.advance(self._marks.root_of(stage).name, run.reached.get(stage.name, {}), run, own_clock(stage))
-        tick = Tick(before, self._tick_after(stage, run), run.batch.now)
+        tick = Tick(before, self._tick_after(stage, run), run.batch.now, evicted=_evicted(stage, run))
         self._step(stage, rows, tick, run)
 
     def _tick_before(self, stage: Aggregate, run: Run) -> int | None:
@@ -150,11 +150,12 @@ class Grouping:
         direct = stage.input if stage.input in self.direct else None
         if leader.name not in run.shared:
             given = source.as_select(self._spark)
-            request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True)
+            evicted = max(_evicted(member, run) for member in shared.members) if self._homes.may_evict else None
+            request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True, evicted=evicted)
             fed = self._queries.table(given, lambda view: feed_sql(leader, replace(request, view=view)), is_strict=leader.is_strict)
             run.shared[leader.name] = unpack_rows(fed, given.schema)
             self._book_source(direct, run.shared[leader.name], request.partitions, run)
-        fed = share_of(stage, shared, run.shared[leader.name], watermark)
+        fed = share_of(stage, shared, run.shared[leader.name], watermark, _evicted(stage, run))
         self._book_statement(stage, fed, watermark, direct is not None, run)
         kept = kept_rows(fed)
         return kept if kept.num_rows else None
@@ -179,6 +180,7 @@ class Grouping:
             max_future=root.time.max_future,
             marks=self._judged_by(stage, root, run) if stage.is_exact else None,
             delay=root.clock.delay if stage.delay is None else stage.delay,
+            evicted=_evicted(stage, run) if self._homes.may_evict and _can_evict(stage) else None,
         )
 
     def _own_time(self, stage: Aggregate, given: Select) -> str | None:
@@ -255,6 +257,21 @@ class Grouping:
         if flow.table.num_rows:
             run.flows[stage.name] = flow
 
+    def evict(self, share: float, run: Run) -> None:
+        """Let go of the oldest closed windows that are only kept for late rows, as many as this share of their time holds."""
+        for stage in self._job.stages:
+            given = run.steps.get(stage.name)
+            if not isinstance(stage, Aggregate) or not _can_evict(stage) or given is None or given.tick.after is None:
+                continue
+            if not isinstance(self._home_of(stage, run), Resident):
+                continue
+            upto = max(given.tick.after - int(stage.lateness * (1 - share)), given.tick.evicted)
+            tick = replace(given.tick, evicted=upto)
+            rows = run.state.take_schema(stage.name, given.rows)
+            run.tables[stage.name] = self._steps[stage.name].step(run.state.tables.get(stage.name, {}), rows, tick).state
+            run.steps[stage.name] = replace(given, tick=tick)
+            run.counters[evicted_name(stage.name)] = upto
+
     def _home_of(self, stage: Aggregate, run: Run) -> Home:
         return self._homes.of(stage, self._steps[stage.name], run.state, run.counters, run.batch.batch_id)
 
@@ -272,6 +289,15 @@ class Grouping:
         table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
         table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
         return table.filter(judged[SPEAKS].to_arrow())
+
+
+def _can_evict(stage: Aggregate) -> bool:
+    """Windows of fixed bounds that are kept for late rows beyond their end."""
+    return fixed_of(stage) is not None and stage.lateness > 0 and not stage.is_exact
+
+
+def _evicted(stage: Aggregate, run: Run) -> int:
+    return run.counters.get(evicted_name(stage.name), NEVER)
 
 
 def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:

@@ -33,6 +33,7 @@ class HomeRules:
     retain: int = 100
     max_bytes: int | None = None
     max_groups: int | None = None
+    on_limit: str = "stop"
 
     @property
     def starts_distributed(self) -> bool:
@@ -53,6 +54,10 @@ class Homes:
         self._queries = queries
         self._rules = rules
         self.distributed: dict[str, Distributed] = {}
+
+    @property
+    def may_evict(self) -> bool:
+        return self._rules.on_limit == "evict"
 
     def of(self, stage: Aggregate, step: WindowStep, state: JobState, counters: dict[str, int], batch_id: int) -> Home:
         """One that is to be with the executors from the start moves there before its first batch."""

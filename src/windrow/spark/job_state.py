@@ -23,6 +23,11 @@ def buckets_name(stage: str) -> str:
     return f"{stage}@buckets"
 
 
+def evicted_name(stage: str) -> str:
+    """The counter that says which closed windows of a stage were let go early: those that end at or before it."""
+    return f"{stage}@evicted"
+
+
 def having_name(stage: str) -> str:
     """Where the state of a stage's HAVING stands, beside that of its step."""
     return f"{stage}@having"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
+from windrow.errors import JobError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import (
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+# How much of the time that closed windows are kept for late rows is given up, step by step, when a limit is passed.
+_SHARES = (0.25, 0.5, 0.75, 1.0)
+
 
 class BatchProgram:
     """Built once per run from a job's stages; holds the state that its batches hand on."""
@@ -98,7 +102,7 @@ class BatchProgram:
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
-        self.homes.check_limits(self.steps, {**self.state.tables, **run.tables}, run.counters, batch.batch_id)
+        self._keep_to_limits(run)
         self.homes.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())
         ledger.add(result.ledger)
@@ -106,6 +110,20 @@ class BatchProgram:
         self._after = run.tables
         self._cached = run.cached
         return result
+
+    def _keep_to_limits(self, run: Run) -> None:
+        """With a policy to evict, closed windows that wait for late rows make room, the oldest first. What does not help stops the job."""
+        for share in _SHARES if self.homes.may_evict else ():
+            try:
+                self._check_limits(run)
+            except JobError:
+                self._grouping.evict(share, run)
+            else:
+                return
+        self._check_limits(run)
+
+    def _check_limits(self, run: Run) -> None:
+        self.homes.check_limits(self.steps, {**self.state.tables, **run.tables}, run.counters, run.batch.batch_id)
 
     def _take(self, stage: Stage, run: Run) -> None:
         match stage:

@@ -15,13 +15,14 @@ from windrow.windowing.columns import COUNT, NEVER, SLICE
 _JUDGED = "_judged"
 
 
-def share_of(stage: Aggregate, shared: SharedFeed, fed: pa.Table, watermark: int | None) -> pa.Table:
+def share_of(stage: Aggregate, shared: SharedFeed, fed: pa.Table, watermark: int | None, evicted: int) -> pa.Table:
     """As if it had been fed alone: its own aggregates, its own slices, and late what is late for its windows."""
     fixed = fixed_of(stage)
     assert fixed is not None, "only fixed windows share"
     at = pl.col(SLICE)
-    closed = at - (at - fixed.offset) % fixed.advance + fixed.size + stage.lateness <= (NEVER if watermark is None else watermark)
-    is_in_time = (pl.col(_JUDGED) == Fate.LATE.value) & ~closed
+    end = at - (at - fixed.offset) % fixed.advance + fixed.size
+    is_gone = (end + stage.lateness <= (NEVER if watermark is None else watermark)) | (end <= evicted)
+    is_in_time = (pl.col(_JUDGED) == Fate.LATE.value) & ~is_gone
     told = pl.DataFrame({SLICE: pl.from_arrow(fed[SLICE]), _JUDGED: pl.from_arrow(fed[_JUDGED])}).select(
         at - (at - fixed.offset) % fixed.slice,
         pl.when(is_in_time).then(pl.lit(Fate.OK.value)).otherwise(pl.col(_JUDGED)).cast(pl.Int32).alias(_JUDGED),

@@ -172,7 +172,7 @@ class PaneStep:
     def _let_go(self, shelf: Shelf, tick: Tick) -> Shelf:
         if self.size is None:
             return Shelf(self._pane) if tick.reached >= FOREVER else shelf
-        return shelf.keep(self._end() + self.lateness > tick.reached)
+        return shelf.keep(self._end() > tick.kept_beyond(self.lateness))
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         panes = Shelf.of(state, self._pane).everything()

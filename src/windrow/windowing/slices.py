@@ -43,7 +43,7 @@ class SliceStep:
         """Windows that had closed and are still kept, and that rows of this batch fell into: emitted again."""
         if not self.lateness or rows is None or tick.before is None:
             return None
-        least_end = tick.before - self.lateness
+        least_end = max(tick.before - self.lateness, tick.evicted)
         touched = self._windows(rows.select(*self.layout.keys, SLICE), least_end, tick.before)
         if not touched.height:
             return None
@@ -108,7 +108,7 @@ class SliceStep:
         """Let go of what no window will ask for, and merge the pile once it is as large as what was merged before."""
         if tick.after is not None:
             # Everything before the earliest window that is still kept. Where nothing goes, a filter copies nothing.
-            kept = pl.lit(self.fixed.earliest_open_start(tick.after - self.lateness), pl.Int64)
+            kept = pl.lit(self.fixed.earliest_open_start(tick.kept_beyond(self.lateness)), pl.Int64)
             held = None if held is None else held.filter(pl.col(SLICE) >= kept)
             fresh = None if fresh is None else fresh.filter(pl.col(SLICE) >= kept)
             emitted = None if emitted is None else emitted.filter(pl.col(START) >= kept)

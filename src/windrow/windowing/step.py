@@ -23,6 +23,8 @@ class Tick:
     now: int
     # The watermark of its own partition, for a row that is taken by itself.
     row_mark: int | None = None
+    # Closed windows that end at or before this were let go early, to make room: they are corrected no more.
+    evicted: int = NEVER
 
     @property
     def judged_by(self) -> int:
@@ -37,6 +39,10 @@ class Tick:
     @property
     def reached(self) -> int:
         return NEVER if self.after is None else self.after
+
+    def kept_beyond(self, lateness: int) -> int:
+        """Windows that end at or before this are let go by the end of the batch."""
+        return max(self.reached - lateness, min(self.evicted, self.reached))
 
 
 @dataclass(frozen=True)
