@@ -11,6 +11,7 @@ from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
 from tools.reference.options import connector_overview, connector_side, option_table, query_options, run_settings, source_options
+from tools.reference.statements import reference_page
 from tools.reference.support import support_page
 from windrow.catalog.options import TABLE_OPTIONS
 from windrow.codes import ROW_CODES
@@ -80,7 +81,12 @@ REGIONS: dict[str, Callable[[], str]] = {
     "row codes": row_codes,
     "corpus": corpus_index,
 }
-PAGES: dict[str, Callable[[], str]] = {"errors.md": errors_page, "support.md": support_page, "functions.md": functions_page}
+PAGES: dict[str, Callable[[], str]] = {
+    "errors.md": errors_page,
+    "support.md": support_page,
+    "functions.md": functions_page,
+    "reference.md": reference_page,
+}
 
 
 def fill_regions(text: str) -> str:
