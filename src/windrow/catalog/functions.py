@@ -105,6 +105,17 @@ def functions() -> Mapping[str, Function]:
     return found
 
 
+def usable_functions() -> dict[str, Function]:
+    """Those that some query can call, by lower-case name.
+
+    >>> "to_date" in usable_functions(), "to_time" in usable_functions(), "range" in usable_functions()
+    (True, False, False)
+    """
+    from windrow.catalog.own_functions import UNUSABLE
+
+    return {name: each for name, each in functions().items() if name not in UNUSABLE and each.kind is not FunctionKind.TABLE}
+
+
 def function(name: str) -> Function | None:
     """The function of that name, case-insensitively; None where there is none.
 

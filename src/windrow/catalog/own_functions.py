@@ -158,7 +158,24 @@ _COUNTS: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 _VARIADIC_FROM = {"count": 1, "coalesce": 1, "greatest": 2, "least": 2, "concat": 0, "array": 0, "struct": 1, "map": 0, "named_struct": 2}
 
-_WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split())
+# Of Spark's functions, those that the engine has no use for: refused with a reason, and left out of SHOW FUNCTIONS.
+TIME_OF_DAY = frozenset(
+    "current_time localtime make_time time time_diff time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis "
+    "time_to_seconds time_trunc to_time try_to_time".split()
+)
+RECORD_FORMATS = frozenset("from_avro schema_of_avro to_avro from_protobuf to_protobuf".split())
+# They speak of files, windows and groups as Spark has them, which are not those of a stream here.
+FOREIGN = frozenset("input_file_name input_file_block_start input_file_block_length window_time grouping grouping_id measure".split())
+# A window is a clause here, and no function.
+UNUSABLE = TIME_OF_DAY | RECORD_FORMATS | FOREIGN | {"window", "session_window"}
+
+# Where the group that Spark files a function under does not tell what it is.
+_KINDS = {
+    **dict.fromkeys("collations sql_keywords variant_explode variant_explode_outer".split(), FunctionKind.TABLE),
+    **dict.fromkeys("schema_of_variant_agg vector_avg vector_sum".split(), _AGGREGATE),
+    "json_tuple": FunctionKind.GENERATOR,
+    **dict.fromkeys("row_number rank dense_rank percent_rank cume_dist ntile lag lead nth_value".split(), _WINDOW),
+}
 _ONE_NUMBER = (
     "sum try_sum avg mean try_avg stddev std stddev_samp stddev_pop variance var_samp var_pop median skewness kurtosis delta "
     "abs ceil ceiling floor round bround sqrt cbrt exp expm1 ln log10 log2 log1p sign signum sin cos tan asin acos atan sinh cosh tanh "
@@ -172,6 +189,11 @@ _NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(),
 _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
 # Where a share of rows may also be an array of them, of which probing tells one type only.
 _SHARES = {"percentile": 1, "percentile_approx": 1, "approx_percentile": 1, "percentile_cont": 0, "percentile_disc": 0}
+# Probing tells wrong of these: it knows arrays of numbers only, and of calls with several forms the shortest.
+_UNTOLD = frozenset(
+    "inline inline_outer flatten map_from_entries decode make_timestamp make_timestamp_ltz make_timestamp_ntz try_make_timestamp "
+    "try_make_timestamp_ltz try_make_timestamp_ntz".split()
+)
 
 
 def sharpened(spark: Function) -> Function:
@@ -180,7 +202,7 @@ def sharpened(spark: Function) -> Function:
     least = _VARIADIC_FROM.get(name)
     return replace(
         spark,
-        kind=_WINDOW if name in _WINDOW_ONLY else spark.kind,
+        kind=_KINDS.get(name, spark.kind),
         counts=_COUNTS.get(name, spark.counts) if least is None else (least,),
         is_variadic=(spark.is_variadic and name not in _COUNTS) or least is not None,
         returns=_RETURNS.get(name, spark.returns),
@@ -191,7 +213,7 @@ def sharpened(spark: Function) -> Function:
 
 
 def _refused(name: str, spark: Function) -> tuple[frozenset[str], ...]:
-    """Which types an argument cannot have. One array was probed for all of them: of one type, and none of structs."""
-    if name in ("inline", "inline_outer"):
+    """Which types an argument cannot have."""
+    if name in _UNTOLD:
         return ()
     return tuple(frozenset() if _SHARES.get(name) == position else types for position, types in enumerate(spark.refuses))

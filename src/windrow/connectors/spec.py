@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from windrow.model.types import ColumnDef
@@ -32,11 +32,20 @@ class OptionSpec:
     is_required: bool = False
     # Another key that may be given in the place of this one.
     alternative: str | None = None
-    example: str | None = None
+    # A value that makes sense, for hints and for the documentation, whose examples are checked.
+    example: str = field(kw_only=True)
+    # A key with the prefix of a key that ends in ``.*``, to go with the example.
+    example_key: str | None = None
     # Never printed: passwords and the like.
     is_secret: bool = False
     # A job with state may go on with another value.
     may_change: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The example as it stands in a WITH list."""
+        value = self.example.replace("'", "''")
+        return f"'{self.example_key or self.key}' = '{value}'"
 
 
 def _by_partition(_options: Mapping[str, str]) -> str:
@@ -51,6 +60,7 @@ FAILURE_POLICY = OptionSpec(
     "or tried again and rows set aside that are refused for what they hold (`dead_letter`)",
     default="retry",
     choices=("retry", "fail", "dead_letter"),
+    example="dead_letter",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from windrow.catalog import Relation
-from windrow.catalog.functions import functions
+from windrow.catalog.functions import usable_functions
 from windrow.catalog.lifetimes import names_read
 from windrow.describing.answer import Answer
 from windrow.describing.view import View
@@ -49,7 +49,7 @@ def _read_by(query: Query, view: View) -> str:
 
 
 def show_functions(statement: Show, view: View) -> Answer:
-    every = {**functions(), **view.catalog.own_functions}
+    every = {**usable_functions(), **view.catalog.own_functions}
     found = [each for name, each in sorted(every.items()) if _is_like(name, statement.like)]
     rows = tuple((each.signature, each.kind.value, _first_line(each.doc)) for each in found)
     return Answer(statement, ("function", "kind", "gives"), rows, "" if rows else "no function of such a name")

@@ -22,6 +22,7 @@ class RunSetting:
     meaning: str
     choices: tuple[str, ...] = ()
     is_text: bool = False
+    example: str = field(kw_only=True)
 
     def accepts(self, value: str) -> bool:
         if self.is_text:
@@ -34,25 +35,44 @@ LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.s
 LETTERS_CLIENT = "dead_letters.kafka."
 
 RUN_SETTINGS: dict[str, RunSetting] = {
-    "state.snapshot.every": RunSetting("20", "a full snapshot of the state every so many batches; between them, only changes are written"),
-    "state.retain.batches": RunSetting("100", "how many batches back the state can be read, and a job can be taken (`windrow state`)"),
+    "state.snapshot.every": RunSetting(
+        "20", "a full snapshot of the state every so many batches; between them, only changes are written", example="50"
+    ),
+    "state.retain.batches": RunSetting(
+        "100", "how many batches back the state can be read, and a job can be taken (`windrow state`)", example="500"
+    ),
     "state.home": RunSetting(
         "auto",
         "where the state of windows and groups lives: in the driver, on the executors, or in the driver until it has grown too large",
         ("auto", "resident", "distributed"),
+        example="distributed",
     ),
-    "state.resident.max_bytes": RunSetting("1073741824", "with `auto`, a statement's state beyond this moves to the executors"),
-    "state.buckets": RunSetting("8", "in how many shares the executors hold the state of a statement; fixed once it is there"),
-    "state.max_bytes": RunSetting("", "a job whose state grows beyond this stops, with the batch that did it left for the next run"),
-    "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds"),
+    "state.resident.max_bytes": RunSetting(
+        "1073741824", "with `auto`, a statement's state beyond this moves to the executors", example="4294967296"
+    ),
+    "state.buckets": RunSetting(
+        "8", "in how many shares the executors hold the state of a statement; fixed once it is there", example="16"
+    ),
+    "state.max_bytes": RunSetting(
+        "", "a job whose state grows beyond this stops, with the batch that did it left for the next run", example="8589934592"
+    ),
+    "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops", example="3600"),
+    "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds", example="5000000"),
     "state.on_limit": RunSetting(
         "stop",
         "what to do at these limits: stop at once, or first let go of the oldest closed windows that `ALLOWED_LATENESS` still keeps",
         ("stop", "evict"),
+        example="evict",
     ),
-    "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops"),
-    LETTERS_TOPIC: RunSetting("", "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing", is_text=True),
-    LETTERS_SERVERS: RunSetting("", f"the brokers of that topic; their client's own settings start with `{LETTERS_CLIENT}`", is_text=True),
+    LETTERS_TOPIC: RunSetting(
+        "",
+        "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing",
+        is_text=True,
+        example="shop_dead_letters",
+    ),
+    LETTERS_SERVERS: RunSetting(
+        "", f"the brokers of that topic; their client's own settings start with `{LETTERS_CLIENT}`", is_text=True, example="localhost:9092"
+    ),
 }
 
 
@@ -67,8 +87,7 @@ def check_setting(key: str, value: str) -> None:
     setting = RUN_SETTINGS[key]
     if not setting.accepts(value):
         wanted = "a name" if setting.is_text else f"one of {', '.join(setting.choices)}" if setting.choices else "a whole number above 0"
-        example = setting.default or "1000000"
-        raise UsageError("WR615", f'"{key}" = "{value}" is not {wanted}: {setting.meaning}', f"--set {key}={example}")
+        raise UsageError("WR615", f'"{key}" = "{value}" is not {wanted}: {setting.meaning}', f"--set {key}={setting.example}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.precedence import COMPARISON
-from windrow.sql.words import BARE_CALLS, RESERVED, UNIT_CALLS, UNIT_SPELLINGS, UNITS
+from windrow.sql.words import BARE_CALLS, RESERVED, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
 _WINDOW_BOUNDS = {
     f"{kind}_{bound}": f"_window_{bound.lower()}"
@@ -30,8 +30,8 @@ def starts_call(cursor: Cursor) -> bool:
     token = cursor.peek()
     if token.key in BARE_CALLS or (cursor.at("ARRAY", "[")):
         return True
-    is_name = token.kind is Kind.QUOTED or (token.kind is Kind.WORD and not cursor.is_reserved())
-    return is_name and cursor.peek(1).key == "("
+    is_word = token.kind is Kind.WORD and (token.key in RESERVED_CALLS or not cursor.is_reserved())
+    return (is_word or token.kind is Kind.QUOTED) and cursor.peek(1).key == "("
 
 
 def read_call(cursor: Cursor) -> Expr:

@@ -47,6 +47,9 @@ NOT_AN_ALIAS = RESERVED | frozenset(
 BARE_CALLS = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP", "CURRENT_USER", "CURRENT_TIMEZONE"})
 """Functions that are called without parentheses."""
 
+RESERVED_CALLS = frozenset({"LIKE", "ILIKE", "RLIKE"})
+"""Reserved words that are functions too where an operand stands and a parenthesis follows."""
+
 UNIT_CALLS = {
     **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"), 3),
     **dict.fromkeys(("DATE_TRUNC", "DATE_PART", "DATEPART"), 2),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.docs.markdown import PAGES, shown
-from tools.generate_reference import REGIONS, generate
+from tools.reference.pages import REGIONS, generate
 
 GENERATED = generate()
 

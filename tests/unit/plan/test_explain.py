@@ -91,7 +91,7 @@ def test_a_stage_with_two_inputs_is_drawn_once() -> None:
 
 def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = CONNECTORS["memory"]
-    secret = OptionSpec("password", OptionKind.TEXT, "", is_secret=True)
+    secret = OptionSpec("password", OptionKind.TEXT, "", is_secret=True, example="x")
     monkeypatch.setitem(CONNECTORS, "memory", replace(spec, source=(*(spec.source or ()), secret)))
     plan = planned("CREATE STREAM t (a INT) WITH ('connector' = 'memory', 'password' = 'hunter2'); SELECT a FROM t")
     for form in ENDINGS:

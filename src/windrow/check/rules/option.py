@@ -40,11 +40,7 @@ def _unknown_hint(key: str, listed: OptionList) -> str:
 
 def _example(listed: OptionList, key: str) -> str:
     spec = listed.spec(key)
-    return "" if spec is None else f"'{key}' = '{_sample(spec)}'"
-
-
-def _sample(spec: OptionSpec) -> str:
-    return spec.example or spec.default or (spec.choices[0] if spec.choices else "...")
+    return "" if spec is None else f"'{key}' = '{spec.example}'"
 
 
 def _missing(listed: OptionList) -> Iterator[Diagnostic]:
@@ -54,7 +50,7 @@ def _missing(listed: OptionList) -> Iterator[Diagnostic]:
         keys = [key for key in (spec.key, spec.alternative) if key is not None]
         if spec.is_required and all(listed.find(key) is None for key in keys):
             message = f'{listed.owner} needs the option "{spec.key}": {spec.doc}'
-            yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{_sample(spec)}')")
+            yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{spec.example}')")
 
 
 def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:
@@ -69,7 +65,7 @@ def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:
 
 
 def _nearest(value: str, spec: OptionSpec) -> str:
-    return next(iter(closest(value, spec.choices)), _sample(spec))
+    return next(iter(closest(value, spec.choices)), spec.example)
 
 
 def _is_understood(value: str, spec: OptionSpec) -> bool:

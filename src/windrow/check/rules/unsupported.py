@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
-from windrow.catalog.own_functions import OWN_FUNCTIONS
+from windrow.catalog.own_functions import FOREIGN, OWN_FUNCTIONS, RECORD_FORMATS, TIME_OF_DAY
 from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
@@ -34,17 +34,17 @@ class Gap:
     is_fine_with_over: bool = False
 
 
-def _is(*kinds: type[Node]) -> Callable[[Node], bool]:
-    return lambda node: isinstance(node, kinds)
-
-
 def _is_missing_aggregate(node: Node) -> bool:
     """Spark has it, but it has no partial, merge and finish here yet. Inside OVER, Spark's own is used."""
     if not isinstance(node, Call):
         return False
     known = function(node.name)
-    is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE
+    is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE and node.name.lower() not in FOREIGN
     return is_aggregate and find_aggregate(node) is None
+
+
+def _calls(names: frozenset[str]) -> Callable[[Node], bool]:
+    return lambda node: isinstance(node, Call) and node.name.lower() in names
 
 
 _NOT_OF_SPARK = frozenset(own.name for own in OWN_FUNCTIONS)
@@ -87,6 +87,9 @@ GAPS: tuple[Gap, ...] = (
         _is_beyond_spark,
         "write CASE WHEN inside the call, or use FIRST_VALUE, MIN and MAX",
     ),
+    Gap("a time of day is", _calls(TIME_OF_DAY), "keep a TIMESTAMP, and show it with date_format(ts, 'HH:mm:ss')"),
+    Gap("Avro or Protobuf inside a query is", _calls(RECORD_FORMATS), "a Kafka source reads Avro records: 'format' = 'avro'"),
+    Gap("this function of Spark is", _calls(FOREIGN), "SHOW FUNCTIONS lists those that are"),
     Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
 )

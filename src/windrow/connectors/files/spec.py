@@ -7,9 +7,9 @@ from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 FORMATS = ("json", "csv", "parquet")
 
 _CSV_SHARED = (
-    OptionSpec("csv.header", OptionKind.BOOLEAN, "whether the first line of a file names its columns", default="true"),
+    OptionSpec("csv.header", OptionKind.BOOLEAN, "whether the first line of a file names its columns", default="true", example="false"),
     OptionSpec("csv.delimiter", OptionKind.TEXT, "what stands between two values; a comma, or a tab for .tsv files", example=";"),
-    OptionSpec("csv.quote", OptionKind.TEXT, "what stands around a value that holds the delimiter", default='"'),
+    OptionSpec("csv.quote", OptionKind.TEXT, "what stands around a value that holds the delimiter", default='"', example="|"),
     OptionSpec("csv.null", OptionKind.TEXT, "the text that means NULL", default="", example="\\N"),
 )
 
@@ -23,7 +23,9 @@ FILES = ConnectorSpec(
             "format", OptionKind.CHOICE, "format of the files; by the ending of the path, else json", choices=FORMATS, example="csv"
         ),
         OptionSpec("files.per_batch", OptionKind.INTEGER, "how many files one micro-batch reads at most", example="10"),
-        OptionSpec("files.recursive", OptionKind.BOOLEAN, "whether folders inside the folder are read too", default="false"),
+        OptionSpec(
+            "files.recursive", OptionKind.BOOLEAN, "whether folders inside the folder are read too", default="false", example="true"
+        ),
         # The stream's own key, stated here so that it reaches the CSV reader, which decodes its rows itself.
         OptionSpec(
             "bad.fields",
@@ -34,12 +36,12 @@ FILES = ConnectorSpec(
             example="dead_letter",
         ),
         *_CSV_SHARED,
-        OptionSpec("csv.escape", OptionKind.TEXT, "what stands before a quote inside a quoted value", default='"'),
-        OptionSpec("csv.multiline", OptionKind.BOOLEAN, "whether a quoted value may hold line breaks", default="false"),
+        OptionSpec("csv.escape", OptionKind.TEXT, "what stands before a quote inside a quoted value", default='"', example="\\"),
+        OptionSpec("csv.multiline", OptionKind.BOOLEAN, "whether a quoted value may hold line breaks", default="false", example="true"),
     ),
     sink=(
         OptionSpec("path", OptionKind.PATH, "folder to write to, made if missing", is_required=True, example="out/volumes"),
-        OptionSpec("format", OptionKind.CHOICE, "format of the files", default="json", choices=FORMATS),
+        OptionSpec("format", OptionKind.CHOICE, "format of the files", default="json", choices=FORMATS, example="parquet"),
         *_CSV_SHARED,
     ),
     is_loadable=True,

@@ -11,10 +11,12 @@ GENERATOR = ConnectorSpec(
     source=(
         OptionSpec("rows.per.second", OptionKind.TEXT, "rows that arrive a second; max: as fast as possible", default="10", example="1000"),
         OptionSpec("rows", OptionKind.INTEGER, "how many rows there are in all; without it there is no end", example="100000"),
-        OptionSpec("rows.per.batch", OptionKind.INTEGER, "how many rows one micro-batch takes at most", default="500000"),
+        OptionSpec("rows.per.batch", OptionKind.INTEGER, "how many rows one micro-batch takes at most", default="500000", example="10000"),
         OptionSpec("seed", OptionKind.INTEGER, "another seed gives other rows", default="0", example="42"),
         OptionSpec("partitions", OptionKind.INTEGER, "row i is in partition i modulo this", default="1", example="4"),
-        OptionSpec("start.time", OptionKind.TIME, "event time of the first row", default="2026-01-01T00:00:00Z"),
+        OptionSpec(
+            "start.time", OptionKind.TIME, "event time of the first row", default="2026-01-01T00:00:00Z", example="2026-03-01T00:00:00Z"
+        ),
         OptionSpec("event.interval", OptionKind.DURATION, "event time between two rows; 1 / rows.per.second, 1ms if max", example="100ms"),
         OptionSpec("disorder", OptionKind.DURATION, "rows are older than their place by up to this", default="0s", example="5s"),
         OptionSpec("late.share", OptionKind.NUMBER, "share of rows that are older by late.by", default="0", example="0.01"),
@@ -30,6 +32,7 @@ GENERATOR = ConnectorSpec(
             "what a column holds: sequence(start, step), uniform(a, b), normal(mean, sd), choice(a:3, b), constant(x), "
             "walk(start, step, key_column), event_time(unit), uuid, pattern('user-####'); add null 0.1 for a share of NULLs",
             example="uniform(1, 100)",
+            example_key="fields.v",
         ),
     ),
     source_partitions=None,

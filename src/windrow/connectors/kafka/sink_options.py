@@ -19,8 +19,10 @@ SINK_OPTIONS: tuple[OptionSpec, ...] = (
         choices=(EXACTLY_ONCE, AT_LEAST_ONCE),
         example=AT_LEAST_ONCE,
     ),
-    OptionSpec("value.format", OptionKind.CHOICE, "how the value of a record is written", default="json", choices=("json",)),
-    OptionSpec("format", OptionKind.CHOICE, "the same as value.format", default="json", choices=("json",)),
+    OptionSpec(
+        "value.format", OptionKind.CHOICE, "how the value of a record is written", default="json", choices=("json",), example="json"
+    ),
+    OptionSpec("format", OptionKind.CHOICE, "the same as value.format", default="json", choices=("json",), example="json"),
     OptionSpec(
         "timestamp",
         OptionKind.CHOICE,
@@ -36,7 +38,13 @@ SINK_OPTIONS: tuple[OptionSpec, ...] = (
     OptionSpec(
         "topic.replication.factor", OptionKind.INTEGER, "copies of a topic that is made; as the broker has it if not given", example="3"
     ),
-    OptionSpec("commits.topic", OptionKind.TEXT, "compacted topic that notes the last batch of each sink, made if missing", COMMITS_TOPIC),
+    OptionSpec(
+        "commits.topic",
+        OptionKind.TEXT,
+        "compacted topic that notes the last batch of each sink, made if missing",
+        COMMITS_TOPIC,
+        example="shop_commits",
+    ),
     OptionSpec("transaction.timeout", OptionKind.DURATION, "the broker aborts a batch that takes longer", default="5m", example="15m"),
     OptionSpec("request.timeout", OptionKind.DURATION, "how long one call to the broker may take", default="30s", example="10s"),
     OptionSpec(
@@ -52,6 +60,7 @@ SINK_OPTIONS: tuple[OptionSpec, ...] = (
         OptionKind.TEXT,
         "any setting of the Kafka client, such as kafka.security.protocol, kafka.sasl.jaas.config, kafka.compression.type; never printed",
         example="SASL_SSL",
+        example_key="kafka.security.protocol",
         is_secret=True,
     ),
 )

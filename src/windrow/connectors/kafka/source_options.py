@@ -33,7 +33,9 @@ _OPTIONS = (
         "where a new job begins, by partition; -2 is the first, -1 the next to come. Partitions that are left out follow auto.offset.reset",
         example='{"trades": {"0": 23, "1": -2}}'),
     OptionSpec("starting.timestamp", OptionKind.TIME, "a new job begins with the records since this time", example="2026-01-01T00:00:00Z"),
-    OptionSpec("max.offsets.per.trigger", OptionKind.INTEGER, "how many records one micro-batch takes at most", default="1000000"),
+    OptionSpec(
+        "max.offsets.per.trigger", OptionKind.INTEGER, "how many records one micro-batch takes at most", default="1000000", example="50000"
+    ),
     OptionSpec("topic.wait.timeout", _DURATION, "how long a start waits for the broker and the topic", default="30s", example="5m"),
     OptionSpec("topic.retry.interval", _DURATION, "how often it looks meanwhile", default="1s", example="10s"),
     OptionSpec(
@@ -48,8 +50,8 @@ _OPTIONS = (
         default="null", choices=("null", "dead_letter"), example="dead_letter",
     ),
     OptionSpec("csv.delimiter", _TEXT, "what stands between two values", default=",", example=";"),
-    OptionSpec("csv.quote", _TEXT, "what stands around a value that holds the delimiter", default='"'),
-    OptionSpec("csv.escape", _TEXT, "what stands before a quote inside a quoted value", default='"'),
+    OptionSpec("csv.quote", _TEXT, "what stands around a value that holds the delimiter", default='"', example="|"),
+    OptionSpec("csv.escape", _TEXT, "what stands before a quote inside a quoted value", default='"', example="\\"),
     OptionSpec("csv.null", _TEXT, "the text that means NULL", default="", example="\\N"),
     OptionSpec("avro.schema.file", OptionKind.PATH, "schema (.avsc) of records that are written without a registry", example="trade.avsc"),
     OptionSpec("schema.registry.url", _TEXT, "registry of the schemas that records name (Confluent's format)", example="http://localhost:8081"),
@@ -58,7 +60,7 @@ _OPTIONS = (
         example="user:password", is_secret=True),
     OptionSpec(
         "kafka.*", _TEXT, "any setting of the Kafka client, such as kafka.security.protocol or kafka.sasl.jaas.config; never printed",
-        example="SASL_SSL", is_secret=True),
+        example="SASL_SSL", example_key="kafka.security.protocol", is_secret=True),
 )  # fmt: skip
 
 # A job goes on with other values of these. Where it begins is asked once.

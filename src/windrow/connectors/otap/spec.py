@@ -39,7 +39,10 @@ OTAP = ConnectorSpec(
             "settings.file", OptionKind.PATH, "JSON file with other times and max.concurrent.windows, looked at while the job runs",
             example="receiver.json", may_change=True,
         ),
-        OptionSpec("span.time", _CHOICE, "whether a span counts when it ended or when it started", default="end", choices=("end", "start")),
+        OptionSpec(
+            "span.time", _CHOICE, "whether a span counts when it ended or when it started",
+            default="end", choices=("end", "start"), example="start",
+        ),
         OptionSpec(
             "time.fallback", _CHOICE, "by what a log without a time counts",
             default="observed", choices=("observed", "none"), example="none",

@@ -22,10 +22,13 @@ OTLP = ConnectorSpec(
         ),
         OptionSpec("signal", _CHOICE, "what the rows are", is_required=True, choices=SIGNALS, example="logs"),
         OptionSpec("protocol", _CHOICE, "how requests are sent", default=GRPC, choices=(GRPC, HTTP), example=HTTP, may_change=True),
-        OptionSpec("compression", _CHOICE, "how requests are compressed", default="gzip", choices=("gzip", "none"), may_change=True),
+        OptionSpec(
+            "compression", _CHOICE, "how requests are compressed",
+            default="gzip", choices=("gzip", "none"), example="none", may_change=True,
+        ),
         OptionSpec(
             "headers.*", OptionKind.TEXT, "a header of each request, such as headers.authorization; never printed",
-            example="Bearer ${TOKEN}", is_secret=True, may_change=True,
+            example="Bearer ${TOKEN}", example_key="headers.authorization", is_secret=True, may_change=True,
         ),
         OptionSpec("tls.ca", OptionKind.PATH, "certificates to trust in place of the system's (PEM)", example="ca.pem", may_change=True),
         OptionSpec("request.rows", _INTEGER, "how many rows a request has at most", default="2000", example="500", may_change=True),

@@ -27,7 +27,7 @@ _CONNECTION = (
         example="verify-full",
     ),
     OptionSpec("schema", _TEXT, "schema of the table", default="public", example="sales"),
-    OptionSpec("connect.timeout", _DURATION, "a connection that takes longer has failed", default="10s"),
+    OptionSpec("connect.timeout", _DURATION, "a connection that takes longer has failed", default="10s", example="30s"),
     OptionSpec("statement.timeout", _DURATION, "a statement that takes longer has failed; 0s: no limit", default="10m", example="1h"),
     OptionSpec(
         "retry.timeout",
@@ -64,9 +64,19 @@ POSTGRES = ConnectorSpec(
             choices=("upsert", "insert"),
             example="insert",
         ),
-        OptionSpec("table.create", OptionKind.BOOLEAN, "whether a missing table is created from the output's columns", default="false"),
         OptionSpec(
-            "commits.table", _TEXT, "table of ours, in the same schema, that holds the last batch of each job", default="windrow_commits"
+            "table.create",
+            OptionKind.BOOLEAN,
+            "whether a missing table is created from the output's columns",
+            default="false",
+            example="true",
+        ),
+        OptionSpec(
+            "commits.table",
+            _TEXT,
+            "table of ours, in the same schema, that holds the last batch of each job",
+            default="windrow_commits",
+            example="shop_commits",
         ),
         FAILURE_POLICY,
         *_CONNECTION,
