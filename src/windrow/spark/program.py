@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from windrow.model.fate import Fate
@@ -20,6 +21,7 @@ from windrow.plan.stages import (
     LateRows,
     LoadTable,
     LookBack,
+    Lookup,
     Merge,
     Read,
     Stage,
@@ -42,6 +44,7 @@ from windrow.spark.look_back import look_back, rows_in_order
 from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
 from windrow.spark.steps import steps_of
+from windrow.spark.table_queries import TableQueries
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
 from windrow.spark.waiting import WaitingRoom
@@ -76,6 +79,7 @@ class BatchProgram:
         self._partitions = partitions
         self._accountant = Accountant(spark, job)
         self.tables = tables or ReferenceTables(spark, job)
+        self._table_queries = TableQueries(spark)
         self._needs_order = needs_order(job)
         self.watermarks = Watermarks(job, partitions)
         self._grouping = Grouping(spark, job, partitions, self.steps, self.homes, self.watermarks, self._accountant, self.tables)
@@ -221,7 +225,7 @@ class BatchProgram:
             return
         if source is None:
             return
-        found = enrich(self._spark, stage, source, lambda name: self._table(name, run), self.tables)
+        found = enrich(self._spark, stage, source, partial(self._looked_up, stage=stage, run=run), self.tables)
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
@@ -229,7 +233,8 @@ class BatchProgram:
     def _wait(self, stage: Enrich, source: Flow | None, run: Run) -> None:
         first = run.counters.get(stage.name, 0)
         room = WaitingRoom(self._spark, stage, self.state.tables.get(stage.name, {}).get(WAITING), self.state.schemas.get(stage.name))
-        waited = room.run(source, first, run.batch.now, lambda name: self._table(name, run), self.tables, is_end=run.batch.is_end)
+        table = partial(self._looked_up, stage=stage, run=run)
+        waited = room.run(source, first, run.batch.now, table, self.tables, is_end=run.batch.is_end)
         run.counters[stage.name] = first + waited.taken
         if waited.found is not None:
             run.flows[stage.name] = waited.found.flow
@@ -237,6 +242,11 @@ class BatchProgram:
                 book_filter(run.result.ledger, stage.name, waited.found.total, waited.found.total - waited.found.skipped)
         if waited.change is not None:
             self._keep(stage.name, waited.change, run)
+
+    def _looked_up(self, lookup: Lookup, stage: Enrich, run: Run) -> DataFrame:
+        if lookup.rows is None:
+            return self._table(lookup.table.input, run)
+        return self._table_queries.rows(lookup.rows, lambda name: self._table(name, run), is_strict=stage.is_strict)
 
     def _table(self, name: str, run: Run) -> DataFrame:
         stage = self.job.stage(name)
