@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from windrow.spark.batch import BatchResult
 
 _LANE = "_lane"
+_TIME = "_time"
+# Columns by which rows that are in the driver are accounted for.
+RIDING = ("_judged", ROW, _LANE, _TIME, "_behind")
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
 
@@ -69,15 +72,41 @@ class Accountant:
         rows = f"SELECT *, {row} AS {ROW}, {lane_of(read)} AS {_LANE}"
         found = query(frame, lambda view: f"SELECT {by}, {', '.join(columns)} FROM ({rows} FROM {view}) GROUP BY {by}")
         found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
-        found = unpack_rows(found, frame.schema)
-        self.book_source(read.name, found, batch_id, result)
-        result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
+        self._book_all(read, found, frame, batch_id, result)
         good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
         total = pc.sum(good[ROWS_COUNT]).as_py() or 0
         for index, stage in enumerate(filters):
             passed = pc.sum(good[f"_passed{index}"]).as_py() or 0
             book_filter(result.ledger, stage.name, total, passed)
         return _greatest_by_partition(found)
+
+    def riding_sql(self, read: Read, frame: DataFrame, clock: Clock) -> list[str]:
+        """What ``account_rows`` wants to know of each row, as columns."""
+        behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
+        row = carried_row(tuple(frame.columns), f"{FATE} <> 0")
+        time = "unix_micros(`_event_time`)"
+        return [
+            f"{FATE} AS _judged",
+            f"{row} AS {ROW}",
+            f"{lane_of(read)} AS {_LANE}",
+            f"{time} AS {_TIME}",
+            f"{behind or 'false'} AS _behind",
+        ]
+
+    def account_rows(
+        self, read: Read, rows: pa.Table, frame: DataFrame, batch_id: int, result: BatchResult
+    ) -> tuple[pa.Table, dict[int, int]]:
+        """The same for rows that are in the driver already, with what ``riding_sql`` says: gives those that go on, and the maxima."""
+        is_good = pc.equal(rows["_judged"], Fate.OK.value)
+        by = ["_judged", _LANE, ROW]
+        found = rows.select(list(RIDING)).group_by(by).aggregate([([], "count_all"), (_TIME, "max"), ("_behind", "sum")])
+        found = found.rename_columns([*by, ROWS_COUNT, "_greatest", "_behind"])
+        self._book_all(read, found, frame, batch_id, result)
+        return rows.filter(is_good).drop_columns(list(RIDING)), _greatest_by_partition(found)
+
+    def _book_all(self, read: Read, found: pa.Table, frame: DataFrame, batch_id: int, result: BatchResult) -> None:
+        self.book_source(read.name, unpack_rows(found, frame.schema), batch_id, result)
+        result.ledger.source(read.name).late_warned += pc.sum(found["_behind"]).as_py() or 0
 
     def book_source(self, name: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
         """Count what a source brought, and keep what was set aside there. ``fed`` has _judged, _rows and _row."""

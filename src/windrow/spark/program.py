@@ -49,6 +49,7 @@ from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
 from windrow.spark.waiting import WaitingRoom
 from windrow.spark.watermarks import Watermarks
+from windrow.spark.whole_reads import WholeReads
 from windrow.windowing.columns import FOREVER
 from windrow.windowing.kept import KEPT
 from windrow.windowing.step import Tick
@@ -80,6 +81,7 @@ class BatchProgram:
         self._accountant = Accountant(spark, job)
         self.tables = tables or ReferenceTables(spark, job)
         self._table_queries = TableQueries(spark)
+        self._whole = WholeReads(job, self._accountant)
         self._needs_order = needs_order(job)
         self.watermarks = Watermarks(job, partitions)
         self._grouping = Grouping(spark, job, partitions, self.steps, self.homes, self.watermarks, self._accountant, self.tables)
@@ -92,6 +94,8 @@ class BatchProgram:
         self.tables.settle(result)
         for name, codes in batch.replayed.items():
             result.ledger.source(name).take_back(codes)
+        judged = {read.name: self._judged(read, run) for read in self.job.reads if read.name in self._whole and read.name in batch.frames}
+        run.sides.update(self._whole.collect(judged, clocks))
         for stage in self.job.stages:
             self._take(stage, run)
         for name, flow in run.flows.items():
@@ -157,12 +161,26 @@ class BatchProgram:
         here = self.state.open_windows({name: step for name, step in self.steps.items() if name not in self.homes.distributed})
         return sum(here.values()) + sum(one.rows_held for one in self.homes.distributed.values())
 
+    def _judged(self, read: Read, run: Run) -> DataFrame:
+        return self._accountant.judge_at_source(read, run.batch.frames[read.name], run.clocks[read.name], run.batch.now)
+
+    def _read_side(self, read: Read, run: Run) -> None:
+        """A source that a join takes whole: its rows are here already."""
+        reached: dict[int, int] = {}
+        if read.name in run.sides:
+            rows, frame = run.sides[read.name], run.batch.frames[read.name]
+            run.sides[read.name], reached = self._accountant.account_rows(read, rows, frame, run.batch.batch_id, run.result)
+        self.watermarks.advance(read.name, reached, run)
+
     def _read(self, read: Read, run: Run) -> None:
+        if read.name in self._whole:
+            self._read_side(read, run)
+            return
         frame = run.batch.frames.get(read.name)
         is_direct = read.name in self._grouping.direct
         reached: dict[int, int] = {}
         if frame is not None:
-            frame = self._accountant.judge_at_source(read, frame, run.clocks[read.name], run.batch.now)
+            frame = self._judged(read, run)
             if len(self.job.readers_of(read.name)) > 1 or (not is_direct and read.name in run.batch.costly):
                 frame = frame.persist()
                 run.cached.append(frame)
@@ -268,7 +286,8 @@ class BatchProgram:
         before, after = (self.watermarks.least(stage.name, clocks) for clocks in (run.before, run.clocks))
         tick = Tick(_behind(before, stage.lag), _behind(after, stage.lag), run.batch.now)
         joiner = Joiner(self._spark, stage, self.state, run.counters)
-        found = joiner.run(run.flows.get(stage.left.input), run.flows.get(stage.right.input), tick)
+        left, right = (run.sides.get(side.input, run.flows.get(side.input)) for side in (stage.left, stage.right))
+        found = joiner.run(left, right, tick)
         run.steps.update(found.steps)
         run.tables.update(found.tables)
         account = run.result.ledger.statement(stage.name)
