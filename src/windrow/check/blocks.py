@@ -49,6 +49,14 @@ class Block:
     outer: Scope | None
     is_outermost: bool
 
+    @property
+    def is_over_tables(self) -> bool:
+        """Whether it is Spark's to run, whole: a subquery, or a common or derived table that reads tables only."""
+        if self.outer is not None:
+            return True
+        read = self.scopes.rows.bindings[: len(self.select.joins) + 1]
+        return not self.is_outermost and bool(read) and all(binding.kind == "table" for binding in read)
+
 
 @dataclass(frozen=True)
 class UnionBlock:

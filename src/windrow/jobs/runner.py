@@ -221,6 +221,10 @@ class RunningJob:
         except Exception as error:
             self._failure = self._explain(error)
             raise
+        except BaseException as error:
+            # A panic in a library's native code is no Exception. If it left from here, Spark would wait for an answer for ever.
+            self._failure = as_job_error(RuntimeError(str(error)), self.job.name)
+            raise self._failure from error
 
     def _explain(self, error: Exception) -> WindrowError:
         """A connector may know what a failure of Spark's means; else it is shown without its stack."""

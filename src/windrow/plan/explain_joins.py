@@ -8,7 +8,7 @@ from typing import Any
 from windrow.model.expr import Binary, Call, Column, Expr, Node, transform
 from windrow.plan.join_names import all_of
 from windrow.plan.stages import Answer, Enrich, Explode, IntervalJoin, LoadTable
-from windrow.sql import render_expr
+from windrow.sql import render_expr, render_query
 from windrow.sql.durations import show_duration
 
 _MISSING = {
@@ -46,7 +46,8 @@ def enrich_facts(stage: Enrich) -> Iterator[tuple[str, str]]:
     for lookup in stage.lookups:
         condition = "always" if lookup.on is None else as_written(lookup.on)
         version = "" if lookup.as_of is None else f" as of {as_written(lookup.as_of)}"
-        yield "looks up", f"{lookup.table.input}{version} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
+        asked = "" if lookup.rows is None else f" = {render_query(lookup.rows.query)},"
+        yield "looks up", f"{lookup.table.input}{asked}{version} where {condition}; nothing there: {_MISSING[lookup.on_missing]}"
     if stage.patience is not None:
         yield "patience", f"a row that finds nothing is kept for {show_duration(stage.patience)}, and looks again with every batch"
     yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"
@@ -105,6 +106,7 @@ def join_json(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> di
             tables = [
                 {
                     "table": each.table.input,
+                    "query": None if each.rows is None else render_query(each.rows.query),
                     "on": None if each.on is None else as_written(each.on),
                     "as_of": None if each.as_of is None else as_written(each.as_of),
                     "on_missing": each.on_missing,

@@ -12,20 +12,22 @@ from windrow.model.expr import Binary, Call, Column, Expr, Field, Lambda, Node, 
 from windrow.model.query import Join, JoinKind, Select, SelectItem
 from windrow.model.system import SYSTEM_COLUMNS, system_column
 from windrow.model.types import UNKNOWN, ColumnDef, DataType
+from windrow.plan.stages import TableRows
 
 
 @dataclass(frozen=True)
 class JoinInput:
-    """One name that FROM brings in: ``stage`` gives its rows."""
+    """One name that FROM brings in: ``stage`` gives its rows, or ``rows`` where it is a query over tables."""
 
     alias: str
     stage: str
     columns: tuple[ColumnDef, ...]
     is_table: bool
+    rows: TableRows | None = None
 
     @staticmethod
-    def of(binding: Binding, stage: str, position: int) -> JoinInput:
-        return JoinInput(binding.name.lower() or f"from{position}", stage, binding.columns, binding.kind == "table")
+    def of(binding: Binding, stage: str, position: int, rows: TableRows | None = None) -> JoinInput:
+        return JoinInput(binding.name.lower() or f"from{position}", stage, binding.columns, binding.kind == "table", rows)
 
     @property
     def physical(self) -> tuple[ColumnDef, ...]:

@@ -16,7 +16,7 @@ from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, 
 from windrow.model.options import Options
 from windrow.model.query import Join, JoinKind, NamedSource, Select, Source
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
-from windrow.model.window import Tumbling
+from windrow.model.window import Sliding, Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
@@ -29,6 +29,8 @@ class Joined:
 
     stages: tuple[Enrich | IntervalJoin, ...]
     select: Select
+    # The least time of a row's parts, where they are joined inside windows that overlap.
+    since: Expr | None = None
 
     @property
     def output(self) -> str:
@@ -40,7 +42,7 @@ def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinIn
     names = JoinNames((*inputs, *views), select.joins)
     flat = names.select(select)
     chain = _Chain(name, options, names, inputs, select, flat)
-    return Joined(tuple(chain.stages()), flat)
+    return Joined(tuple(chain.stages()), flat, chain.since)
 
 
 @dataclass
@@ -54,6 +56,7 @@ class _Chain:
     select: Select
     flat: Select
     made: int = 0
+    since: Expr | None = None
     # By how much the rows joined so far may be older, in the times of their parts, than in their own.
     lag: int = 0
 
@@ -96,14 +99,15 @@ class _Chain:
         equal = [part for part in conjuncts(condition) if isinstance(part, Binary) and part.op == "="]
         compared = tuple(side.name for part in equal for side in (part.left, part.right) if isinstance(side, Column) and side.name in own)
         resolved = None if as_of is None else self.names.resolve(as_of)
-        return Lookup(_side(given), condition, (stated or usual).lower(), resolved, compared if resolved is not None else ())
+        as_known = compared if resolved is not None else ()
+        return Lookup(_side(given), condition, (stated or usual).lower(), given.rows, resolved, as_known)
 
     @property
     def _sources(self) -> list[Source]:
         return [s for s in (self.select.source, *(join.source for join in self.select.joins)) if s is not None]
 
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
-        tables = ", ".join(lookup.table.input for lookup in lookups)
+        tables = ", ".join(dict.fromkeys(table for lookup in lookups for table in lookup.tables))
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
         return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._patience)
 
@@ -122,10 +126,11 @@ class _Chain:
         sides = _Sides(self.names, frozenset(c.name for c in _physical(left)), frozenset(c.name for c in _physical(right)))
         own = list(conjuncts(condition))
         conditions = [*own, *(conjuncts(self.flat.where) if self._where_is_on else ())]
-        bound, window_keys = self._bound(join, conditions, sides, left, right)
+        bound, inside = self._bound(join, conditions, sides, left, right)
         keys, used = sides.keys(conditions)
-        residual = all_of(c for c in own if c not in used and c not in bound.said_by)
-        wanted = _columns_of(self.flat) | (_columns_of(residual) if residual is not None else set()) | self._later_conditions()
+        residual = all_of([*(c for c in own if c not in used and c not in bound.said_by), *inside.conditions])
+        conditions = [condition for condition in (residual, self.since) if condition is not None]
+        wanted = _columns_of(self.flat).union(*map(_columns_of, conditions)) | self._later_conditions()
         low, high = show_duration(abs(bound.low)), show_duration(abs(bound.high))
         reach = f"from {low} {'before' if bound.low <= 0 else 'after'} to {high} {'after' if bound.high >= 0 else 'before'} the left row"
         lag = 0 if bound.left == _event_time(left) else self.lag
@@ -134,7 +139,7 @@ class _Chain:
             self._stage_name(),
             _pruned(left, wanted),
             _pruned(right, wanted),
-            (*keys, *window_keys),
+            (*keys, *inside.keys),
             (bound.left, bound.right),
             bound.low,
             bound.high,
@@ -156,25 +161,45 @@ class _Chain:
         conditions = (self.names.condition(join, position) for position, join in enumerate(self.select.joins, 1))
         return {name for condition in conditions if condition is not None for name in _columns_of(condition)}
 
-    def _bound(
-        self, join: Join, conditions: list[Expr], sides: _Sides, left: Side, right: Side
-    ) -> tuple[TimeBound, tuple[tuple[Expr, Expr], ...]]:
+    def _bound(self, join: Join, conditions: list[Expr], sides: _Sides, left: Side, right: Side) -> tuple[TimeBound, _Inside]:
         times = _event_time(left), _event_time(right)
         if join.within is not None:
-            return TimeBound(*times, -join.within.before, join.within.after, ()), ()
+            return TimeBound(*times, -join.within.before, join.within.after, ()), _Inside()
         found = find_bound(conditions, sides.of_time)
         if found is not None:
-            return found, ()
+            return found, _Inside()
         kind = self.select.window.kind if self.select.window is not None else None
-        assert isinstance(kind, Tumbling), "a join without a time bound passed the checks"
-        keys = (_window_start(times[0], kind), _window_start(times[1], kind))
-        return TimeBound(*times, 1 - kind.size, kind.size - 1, ()), (keys,)
+        assert isinstance(kind, Tumbling | Sliding), "a join without a time bound passed the checks"
+        # Rows that share a window are less than its size apart.
+        bound = TimeBound(*times, 1 - kind.size, kind.size - 1, ())
+        if isinstance(kind, Tumbling):
+            return bound, _Inside(keys=((_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind)),))
+        return bound, self._inside_overlapping(kind, right)
+
+    def _inside_overlapping(self, window: Sliding, right: Side) -> _Inside:
+        position = next(place for place, given in enumerate(self.inputs) if given.alias == right.prefix)
+        parts = tuple(Column(given.name_of("_event_time")) for given in self.inputs[: position + 1] if not given.is_table)
+        self.since = Call("least", parts)
+        first, last = _micros(self.since), _micros(Call("greatest", parts))
+        return _Inside(conditions=(Binary(">", Binary("+", _last_start(first, window), Literal(window.size)), last),))
 
 
-def _window_start(time: Column, window: Tumbling) -> Expr:
-    """The window of a row as a key of the join: rows that share a window are less than its size apart."""
-    micros = Call("unix_micros", (time,))
-    return Binary("-", micros, Call("pmod", (Binary("-", micros, Literal(window.offset)), Literal(window.size))))
+@dataclass(frozen=True)
+class _Inside:
+    """What makes rows of two sides rows of one window: equal keys where windows do not overlap, else conditions."""
+
+    keys: tuple[tuple[Expr, Expr], ...] = ()
+    conditions: tuple[Expr, ...] = ()
+
+
+def _micros(time: Expr) -> Expr:
+    return Call("unix_micros", (time,))
+
+
+def _last_start(micros: Expr, window: Tumbling | Sliding) -> Expr:
+    """The start of the latest window that holds a time."""
+    advance = window.size if isinstance(window, Tumbling) else window.advance
+    return Binary("-", micros, Call("pmod", (Binary("-", micros, Literal(window.offset)), Literal(advance))))
 
 
 def _event_time(side: Side) -> Column:

@@ -10,12 +10,13 @@ from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
+from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.expr import Column
+from windrow.model.expr import Column, Expr
 from windrow.model.notes import Metric
 from windrow.model.options import Options
-from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Union
+from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
 from windrow.model.statement import (
     CreateFunction,
     CreateStream,
@@ -38,7 +39,7 @@ from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
 from windrow.plan.pruning import prune_reads
 from windrow.plan.scoped import name_stars, open_variants
-from windrow.plan.selects import plan_select
+from windrow.plan.selects import plan_select, within_shared_windows
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import (
     Aggregate,
@@ -57,10 +58,11 @@ from windrow.plan.stages import (
     PythonFunction,
     Read,
     Stage,
+    TableRows,
     TimeRule,
     Write,
 )
-from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries
+from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries, spell_out
 
 CONSOLE_NAME = "out"
 _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
@@ -284,12 +286,13 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             query = open_variants(take_listed(query), typed, is_strict=is_strict(options))
             query = lift_subqueries(query, typed, names.table_queries(scope))
             views = views_of(query, typed)
+            since: Expr | None = None
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
                 joined = plan_joins(name, query, options, inputs, tuple(view.given for view in views))
                 yield from joined.stages
-                query, input_name = joined.select, joined.output
+                query, input_name, since = joined.select, joined.output, joined.since
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
@@ -299,6 +302,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
                 yield exploded
                 input_name = exploded.name
             for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
+                if since is not None and isinstance(stage, Aggregate):
+                    stage = within_shared_windows(stage, since)
                 names.note(stage)
                 answer, asking = answer_first(stage, table_wait(options))
                 if answer is not None:
@@ -357,10 +362,26 @@ def _resolve_inputs(
         assert source is not None, "a JOIN has something before it"
         if isinstance(source, DerivedSource) and source.alias is None:
             source = replace(source, alias=f"from{position}")
-        stage, nested = _resolve_source(name, source, options, names, scope)
-        stages.extend(nested)
-        inputs.append(JoinInput.of(binding_of(source, names.typed(scope)), stage, position))
+        binding = binding_of(source, names.typed(scope))
+        rows = _table_rows(source, binding, names, scope)
+        if rows is None:
+            stage, nested = _resolve_source(name, source, options, names, scope)
+            stages.extend(nested)
+        else:
+            stage = source.name if isinstance(source, NamedSource) else binding.name
+        inputs.append(JoinInput.of(binding, stage, position, rows))
     return tuple(inputs), stages
+
+
+def _table_rows(source: Source, binding: Binding, names: _Names, scope: dict[str, str]) -> TableRows | None:
+    """What a query over tables gives, where the source is one: such a query is asked, not planned."""
+    if binding.kind != "table":
+        return None
+    common = names.table_queries(scope)
+    if isinstance(source, DerivedSource):
+        return spell_out(TableQuery(source.query, names.typed(scope)), common)
+    asked = common.get(source.name.lower())
+    return None if asked is None else spell_out(asked, {name: each for name, each in common.items() if each != asked})
 
 
 def _jobs(stages: dict[str, Stage]) -> list[Job]:

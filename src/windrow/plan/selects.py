@@ -152,6 +152,14 @@ def _plan_aggregate(
     return grouped, qualify
 
 
+def within_shared_windows(grouped: Aggregate, since: Expr) -> Aggregate:
+    """Rows that belong only to windows that hold ``since``, too: parts of a joined row may be of different slices."""
+    feed, reason = grouped.feed, grouped.reason
+    if feed is Feed.SLICES:
+        feed, reason = Feed.WINDOWS, "a joined row belongs to the windows that hold all of its parts, so rows of one slice may differ"
+    return replace(grouped, since=since, feed=feed, reason=reason)
+
+
 def _qualifiers(select: Select) -> frozenset[str]:
     match select.source:
         case NamedSource(name=name, alias=alias):

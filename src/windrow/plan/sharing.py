@@ -49,7 +49,7 @@ def _can_share(stage: Aggregate) -> bool:
     """Windows of fixed bounds that speak once, by the event time and the watermark of their source."""
     has_own_time = stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None
     is_plain = fixed_of(stage) is not None and stage.feed is Feed.SLICES and not isinstance(stage.late, IncludeInNext)
-    return is_plain and not has_own_time and not stage.is_exact and not stage.when
+    return is_plain and not has_own_time and not stage.is_exact and not stage.when and stage.since is None
 
 
 def _shared(members: tuple[Aggregate, ...]) -> SharedFeed | None:

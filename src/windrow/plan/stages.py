@@ -8,6 +8,7 @@ from enum import Enum
 
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Metric
+from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.windowing.speech import Speech
@@ -193,6 +194,8 @@ class Aggregate:
     wait: int = 0
     # Each row is judged by the rows before it in its own partition, not by the watermark its batch started with.
     is_exact: bool = False
+    # The least time of a joined row's parts, where it belongs only to windows that hold them all; None: its event time decides.
+    since: Expr | None = None
     reason: str = ""
 
     @property
@@ -270,16 +273,32 @@ class Side:
 
 
 @dataclass(frozen=True)
+class TableRows:
+    """A query over tables: what it reads has the names of tables, what it gives is called ``columns``, in order."""
+
+    query: Query
+    columns: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Lookup:
     """A table that rows are completed from. ``on_missing`` says what becomes of a row that finds nothing there."""
 
     table: Side
     on: Expr | None
     on_missing: str
+    # Where the table is a query over tables.
+    rows: TableRows | None = None
     # FOR SYSTEM_TIME AS OF: the version of the table's row that was in force then, by the event time of its rows.
     as_of: Expr | None = None
     # Columns that tell rows of the table apart where it has no key: rows that agree in them are versions of one.
     compared: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """What must be at hand."""
+        return (self.table.input,) if self.rows is None else self.rows.tables
 
 
 @dataclass(frozen=True)
@@ -296,7 +315,7 @@ class Enrich:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.stream.input, *(lookup.table.input for lookup in self.lookups))
+        return (self.stream.input, *dict.fromkeys(table for lookup in self.lookups for table in lookup.tables))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Resolved, Scope
-from windrow.catalog.typing import SelectScopes, select_scopes
+from windrow.catalog.typing import SelectScopes, output_columns, select_scopes
 from windrow.model.expr import (
     Asked,
     Column,
@@ -33,15 +33,23 @@ from windrow.model.query import DerivedSource, Join, NamedSource, Query, Select,
 from windrow.model.system import system_column
 from windrow.plan.scoped import change_select
 from windrow.plan.selects import Selected
-from windrow.plan.stages import Aggregate, Answer, Consult, Derive, LookBack
+from windrow.plan.stages import Aggregate, Answer, Consult, Derive, LookBack, TableRows
 
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A common table over tables, with the names it was written under."""
+    """A query over tables, with the names it was written under."""
 
     query: Query
     names: Names
+
+
+def spell_out(given: TableQuery, common: Mapping[str, TableQuery]) -> TableRows:
+    """A query over tables as Spark can run it by itself. ``common`` are the common tables in its reach, in lower case."""
+    query = _Told(None, common).query(given.query, given.names, None)
+    columns = output_columns(given.query, given.names)
+    assert columns is not None, "a query whose columns cannot be told passed the checks"
+    return TableRows(query, tuple(column.name for column in columns), _tables(query))
 
 
 def lift_subqueries(select: Select, names: Names, common: Mapping[str, TableQuery]) -> Select:
@@ -64,9 +72,9 @@ def _lift(node: Node, scope: Scope, common: Mapping[str, TableQuery]) -> Asked |
 
 @dataclass
 class _Told:
-    """Goes through a subquery and puts a parameter in place of everything that belongs to the row around it."""
+    """Goes through a query over tables and puts a parameter in place of everything that belongs to the row around it, if there is one."""
 
-    row: Scope
+    row: Scope | None
     common: Mapping[str, TableQuery]
     args: list[Expr] = field(default_factory=list)
 
@@ -103,8 +111,15 @@ class _Told:
             return [replace(item, expr=self._expr(item.expr, scope))]
         wanted = item.expr.qualifier
         found = [binding for binding in scope.bindings if wanted is None or binding.name.lower() == wanted.lower()]
-        listed = [SelectItem(Column(column.name, binding.name or None)) for binding in found for column in binding.columns]
-        return listed or [SelectItem(Literal(1))]
+        merged = frozenset() if wanted is not None else scope.merged
+        listed: dict[str, SelectItem] = {}
+        for binding in found:
+            for column in binding.columns:
+                is_merged = column.name.lower() in merged
+                # A column of USING stands for both sides, once, and Spark knows which.
+                key = column.name.lower() if is_merged else f"{binding.name}.{column.name}"
+                listed.setdefault(key, SelectItem(Column(column.name, None if is_merged else binding.name or None)))
+        return list(listed.values()) or [SelectItem(Literal(1))]
 
     def _join(self, join: Join, select: Select, scopes: SelectScopes, outer: Scope | None) -> Join:
         on = None if join.on is None else self._expr(join.on, scopes.rows)
@@ -139,6 +154,8 @@ class _Told:
 
     def _is_of_row(self, column: Column, scope: Scope) -> bool:
         """Whether only the row around the subquery has it. A bare system column is the row's: tables are known without their time."""
+        if self.row is None:
+            return False
         if column.qualifier is None and system_column(column.name) is not None:
             return isinstance(self.row.resolve(column), Resolved)
         current: Scope | None = scope
@@ -206,9 +223,9 @@ class _Consults:
         return self.found.setdefault(told, Slot(f"{self.prefix}{len(self.found)}"))
 
     def consults(self) -> tuple[Consult, ...]:
-        return tuple(Consult(slot.name, asked, _tables(asked)) for asked, slot in self.found.items())
+        return tuple(Consult(slot.name, asked, _tables(asked.question.subquery)) for asked, slot in self.found.items())
 
 
-def _tables(asked: Asked) -> tuple[str, ...]:
-    named = (node.name for node in walk(asked.question.subquery) if isinstance(node, NamedSource))
+def _tables(node: Node) -> tuple[str, ...]:
+    named = (found.name for found in walk(node) if isinstance(found, NamedSource))
     return tuple(dict.fromkeys(named))

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 # Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
 LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
+JUDGED = "_judged"
+# Columns by which rows that are in the driver are accounted for.
+RIDING = (JUDGED, LANE, ROW, GREATEST, BEHIND)
 # Fates that a source gives; the rest are a statement's.
 SOURCE_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE, Fate.LATE_AT_SOURCE)
 
@@ -92,6 +95,15 @@ class Accountant:
         for statement, column in passed.items():
             book_filter(result.ledger, statement, total, pc.sum(good[column]).as_py() or 0)
         return _greatest_by_partition(found)
+
+    def account_rows(self, read: Read, rows: pa.Table, shape: StructType, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
+        """The same for rows that are in the driver already, with what ``marks`` asks of them: gives those that go on, and the maxima."""
+        by = [JUDGED, LANE, ROW]
+        behind = rows[BEHIND].cast(pa.int64())
+        asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
+        found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
+        maxima = self.book(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), shape, result)
+        return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns(list(RIDING)), maxima
 
     def refuse_failed(self, read: Read, found: pa.Table) -> None:
         """Rows whose policy is to stop the job, before anything of their batch is written."""

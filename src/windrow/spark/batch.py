@@ -70,6 +70,8 @@ class Run:
     clocks: dict[str, Clock]
     counters: dict[str, int]
     flows: dict[str, Flow] = field(default_factory=dict)
+    # The rows of sources that a join takes whole, as its sides.
+    sides: dict[str, pa.Table] = field(default_factory=dict)
     late: dict[str, Flow] = field(default_factory=dict)
     steps: dict[str, StepInput] = field(default_factory=dict)
     tables: dict[str, Tables] = field(default_factory=dict)

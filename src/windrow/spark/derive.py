@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from windrow.connectors.runtime import PROVENANCE, SEQ
+from windrow.model.expr import Column
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Derive, LookBack
 from windrow.spark.accounting import PASSED, passes_sql
@@ -23,12 +26,35 @@ if TYPE_CHECKING:
 
 # What travels with a row beside its columns.
 TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ, *MARKS)
+_RESERVED = {name.lower() for name in TRAVELLING}
 
 
 def derive(spark: SparkSession, stage: Derive, source: Flow) -> Flow:
+    renamed = _renamed(stage, source)
+    if renamed is not None:
+        return renamed
     frame = source.as_frame(spark)
     with strictness(frame.sparkSession, stage.is_strict):
         return _derive(frame, stage, source)
+
+
+def _renamed(stage: Derive, source: Flow) -> Flow | None:
+    """Rows that are in the driver and only get other names need no Spark job."""
+    table = source.table
+    is_plain = stage.where is None and not stage.order_by and stage.key is None and not stage.headers
+    if table is None or not is_plain or "_key" not in table.column_names:
+        return None
+    columns: dict[str, str] = {}
+    for item in stage.items:
+        match item.expr:
+            case None:
+                columns.update({name: name for name in source.columns})
+            case Column(name=name, qualifier=None) if name in table.column_names and item.name.lower() not in _RESERVED:
+                columns[item.name] = name
+            case _:
+                return None
+    travelling = {name: name for name in TRAVELLING if name in table.column_names}
+    return Flow(tuple(columns), table=pa.table({new: table[old] for new, old in {**columns, **travelling}.items()}))
 
 
 def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:

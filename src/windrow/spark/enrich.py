@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,8 @@ class Enriched:
     skipped: int = 0
 
 
-def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[str], DataFrame], tables: ReferenceTables) -> Enriched:
-    """``table`` gives a table as it stands now, ``tables`` all versions of those that have some."""
+def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> Enriched:
+    """``table`` gives what is looked up as it stands now, ``tables`` all versions of those that have some."""
     frame = qualified(source.as_frame(spark), stage.stream)
     with strictness(frame.sparkSession, stage.is_strict):
         for index, lookup in enumerate(stage.lookups):
@@ -59,7 +59,7 @@ def enrich(spark: SparkSession, stage: Enrich, source: Flow, table: Callable[[st
     return Enriched(Flow(tuple(c for c in frame.columns if c.lower() not in travelling), frame), total, skipped)
 
 
-def misses(frame: DataFrame, stage: Enrich, table: Callable[[str], DataFrame], tables: ReferenceTables) -> DataFrame:
+def misses(frame: DataFrame, stage: Enrich, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> DataFrame:
     """The rows, under their physical names, that find nothing in some table."""
     with strictness(frame.sparkSession, stage.is_strict):
         for index, lookup in enumerate(stage.lookups):
@@ -67,12 +67,12 @@ def misses(frame: DataFrame, stage: Enrich, table: Callable[[str], DataFrame], t
         return frame.where(" OR ".join(f"NOT {_FOUND}{index}" for index in range(len(stage.lookups))))
 
 
-def qualified(frame: DataFrame, side: Side, *, is_stream: bool = True) -> DataFrame:
-    """A side's rows under their physical names; a stream's rows keep their own system columns beside them."""
+def qualified(frame: DataFrame, side: Side, also: Sequence[str] = (), *, is_stream: bool = True) -> DataFrame:
+    """A side's rows under their physical names; a stream's rows keep their system columns beside them, and those named in ``also``."""
     there = {name.lower(): name for name in frame.columns}
     if FATE in there:
         frame = frame.where(f"{FATE} = 0")
-    travelling = [quote(there[name]) for name in TRAVELLING if is_stream and name in there]
+    travelling = [quote(there[name]) for name in (*TRAVELLING, *also) if is_stream and name in there]
     if side.prefix is None:
         names = [quote(name) for name in frame.columns if "." in name]
         return frame.selectExpr(*names, *travelling)
@@ -86,11 +86,11 @@ def qualified(frame: DataFrame, side: Side, *, is_stream: bool = True) -> DataFr
     return frame.selectExpr(*columns, *travelling)
 
 
-def _look_up(frame: DataFrame, index: int, lookup: Lookup, table: Callable[[str], DataFrame], tables: ReferenceTables) -> DataFrame:
+def _look_up(frame: DataFrame, index: int, lookup: Lookup, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> DataFrame:
     from pyspark.sql import functions
 
     found = f"{_FOUND}{index}"
-    side = _versions(lookup, tables) if lookup.as_of is not None else qualified(table(lookup.table.input), lookup.table, is_stream=False)
+    side = _versions(lookup, tables) if lookup.as_of is not None else qualified(table(lookup), lookup.table, is_stream=False)
     side = side.selectExpr("*", f"true AS {found}")
     condition = "true" if lookup.on is None else to_sql(lookup.on)
     if lookup.as_of is not None:

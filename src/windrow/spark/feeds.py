@@ -34,6 +34,7 @@ CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
 INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
 _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
+_SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
 
 
@@ -124,7 +125,8 @@ def _judged(stage: Aggregate, request: FeedRequest) -> str:
     has_fate = FATE in request.columns
     fate = FATE if has_fate and request.is_direct else "0"
     sound = f" WHERE {FATE} = 0" if has_fate and not request.is_direct else ""
-    rows = f"SELECT *, unix_micros({time}) AS {TIME}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}{sound}"
+    since = "" if stage.since is None else f", unix_micros({to_sql(stage.since)}) AS {_SINCE_TIME}"
+    rows = f"SELECT *, unix_micros({time}) AS {TIME}{since}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}{sound}"
     ahead = f"{TIME} > unix_micros(`_timestamp`) + {request.max_future}"
     future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
     if request.marks is not None:
@@ -176,8 +178,8 @@ def _lateness(stage: Aggregate, request: FeedRequest) -> str:
     fixed = fixed_of(stage)
     if fixed is None or isinstance(stage.late, IncludeInNext):
         return "false"
-    gone = "" if request.gone is None else f" OR {_last_start(fixed)} + {fixed.size} <= {request.gone}"
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}{gone}"
+    gone = "" if request.gone is None else f" OR {_last_start(stage, fixed)} + {fixed.size} <= {request.gone}"
+    return f"{_last_start(stage, fixed)} + {fixed.size + stage.lateness} <= {request.mark}{gone}"
 
 
 def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
@@ -185,7 +187,7 @@ def _is_included(stage: Aggregate, request: FeedRequest) -> str | None:
     fixed = fixed_of(stage)
     if fixed is None or not isinstance(stage.late, IncludeInNext):
         return None
-    return f"{_last_start(fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
+    return f"{_last_start(stage, fixed)} + {fixed.size + stage.lateness} <= {request.mark}"
 
 
 def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
@@ -206,8 +208,13 @@ def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> in
     return pc.sum(kept.filter(is_late)[ROWS_COUNT]).as_py() or 0
 
 
-def _last_start(fixed: Fixed) -> str:
-    return f"({TIME} - pmod({TIME} - {fixed.offset}, {fixed.advance}))"
+def _last_start(stage: Aggregate, fixed: Fixed) -> str:
+    """Start of the latest window that takes a row."""
+    return _start_at(TIME if stage.since is None else _SINCE_TIME, fixed)
+
+
+def _start_at(time: str, fixed: Fixed) -> str:
+    return f"({time} - pmod({time} - {fixed.offset}, {fixed.advance}))"
 
 
 def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
@@ -223,8 +230,8 @@ def _slice_sql(stage: Aggregate, request: FeedRequest) -> str:
         own = f"{TIME} - pmod({TIME} - {fixed.offset}, {fixed.slice})"
         return _included(stage, fixed, mark, own, "{0}")
     if fixed.advance == fixed.size:
-        return _included(stage, fixed, mark, _last_start(fixed), "{0}")
-    starts = f"sequence({_first_start(fixed)}, {_last_start(fixed)}, {fixed.advance}L)"
+        return _included(stage, fixed, mark, _last_start(stage, fixed), "{0}")
+    starts = f"sequence({_first_start(fixed)}, {_last_start(stage, fixed)}, {fixed.advance}L)"
     gone = "" if request.gone is None else f" AND s + {fixed.size} > {request.gone}"
     open_ones = f"filter({starts}, s -> s + {fixed.size + stage.lateness} > {mark}{gone})"
     return f"explode_outer(CASE WHEN _judged = 0 THEN {_included(stage, fixed, mark, open_ones, 'array({0})')} END)"
@@ -238,13 +245,14 @@ def _included(stage: Aggregate, fixed: Fixed, mark: str, own: str, earliest: str
     least = f"({mark} - {fixed.size - 1})"
     start = f"CAST({least} + pmod({fixed.offset} - {least}, {fixed.advance}) AS BIGINT)"
     moved = earliest.format(start)
-    return f"CASE WHEN {_last_start(fixed)} + {fixed.size + stage.lateness} <= {mark} THEN {moved} ELSE {own} END"
+    return f"CASE WHEN {_last_start(stage, fixed)} + {fixed.size + stage.lateness} <= {mark} THEN {moved} ELSE {own} END"
 
 
 def _first_start(fixed: Fixed) -> str:
     """Start of the earliest window that holds a row."""
-    reach = f"div({fixed.size - 1} - ({TIME} - {_last_start(fixed)}), {fixed.advance})"
-    return f"({_last_start(fixed)} - {reach} * {fixed.advance})"
+    last = _start_at(TIME, fixed)
+    reach = f"div({fixed.size - 1} - ({TIME} - {last}), {fixed.advance})"
+    return f"({last} - {reach} * {fixed.advance})"
 
 
 def _is_carried(stage: Aggregate) -> str:
@@ -303,9 +311,9 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     names = [*keys, SLICE, "_judged", ROW, *([LATE_ID] if late is not None else []), *pieces]
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.advance != fixed.size and stage.feed is Feed.WINDOWS
-    once = f"count_if(_judged <> 0 OR {SLICE} = {_last_start(fixed)})" if is_exploded and fixed is not None else "count(1)"
+    once = f"count_if(_judged <> 0 OR {SLICE} = {_last_start(stage, fixed)})" if is_exploded and fixed is not None else "count(1)"
     if is_exploded and isinstance(stage.late, IncludeInNext):
-        once = f"count_if(_judged <> 0 OR {SLICE} >= {_last_start(fixed)})" if fixed is not None else once
+        once = f"count_if(_judged <> 0 OR {SLICE} >= {_last_start(stage, fixed)})" if fixed is not None else once
     wanted = [f"count(1) AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, "")]
     if stage.feed is Feed.WINDOWS and SEQ in request.columns:
         wanted.append(f"min(`{SEQ}`) AS {SEQ}")
@@ -314,7 +322,13 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     wanted.extend(_clock_columns(stage, request))
     if (included := _is_included(stage, request)) is not None:
         wanted.append(f"count_if(_judged = 0 AND {included}) AS {INCLUDED}")
-    kept = [*request.columns, TIME, *pieces, *([_MARK] if request.marks is not None else [])]
+    kept = [
+        *request.columns,
+        TIME,
+        *([] if stage.since is None else [_SINCE_TIME]),
+        *pieces,
+        *([_MARK] if request.marks is not None else []),
+    ]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)
     return f"SELECT {by}, {', '.join(wanted)} FROM ({marked}) GROUP BY {by}"
@@ -330,7 +344,11 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.advance != fixed.size
-    once = f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(fixed)} THEN 1L ELSE 0L END" if is_exploded and fixed is not None else "1L"
+    once = (
+        f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(stage, fixed)} THEN 1L ELSE 0L END"
+        if is_exploded and fixed is not None
+        else "1L"
+    )
     wanted = [*keys, SLICE, "_judged", f"{carried_row(request.columns, carried)} AS {ROW}", f"`{SEQ}` AS {SEQ}"]
     wanted.extend([f"count(1){over} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
     wanted.extend(pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,17 @@ def _key_names(stage: IntervalJoin) -> tuple[str, ...]:
     return tuple(f"_j{index}" for index in range(len(stage.keys)))
 
 
+def side_frame(frame: DataFrame, stage: IntervalJoin, index: int, also: Sequence[str] = ()) -> DataFrame:
+    """The rows of a side (0: left, 1: right) with their keys and time. ``also`` are columns of the frame that come along."""
+    side = (stage.left, stage.right)[index]
+    everything = qualified(frame, side, also)
+    wanted = [quote(name) for name in _physical(side)]
+    system = [quote(name) for name in (*TRAVELLING, *also) if name in everything.columns]
+    keys = [f"{to_sql(pair[index])} AS {name}" for name, pair in zip(_key_names(stage), stage.keys, strict=True)]
+    time = f"unix_micros(CAST({to_sql(stage.times[index])} AS TIMESTAMP)) AS {TIME}"
+    return everything.selectExpr(*wanted, *system, *keys, time)
+
+
 class Joiner:
     """One batch of one join."""
 
@@ -69,12 +81,13 @@ class Joiner:
         self._counters = counters
         self._steps = side_steps(stage)
 
-    def run(self, left: Flow | None, right: Flow | None, tick: Tick) -> JoinResult:
+    def run(self, left: Flow | pa.Table | None, right: Flow | pa.Table | None, tick: Tick) -> JoinResult:
+        """A side is the rows of the stage before it, or what ``side_frame`` gave."""
         stage = self._stage
         names = side_names(stage)
         sides = (
-            _Batch(names[0], self._take(names[0], stage.left, left, 0), self._held(names[0])),
-            _Batch(names[1], self._take(names[1], stage.right, right, 1), self._held(names[1])),
+            _Batch(names[0], self._take(names[0], left, 0), self._held(names[0])),
+            _Batch(names[1], self._take(names[1], right, 1), self._held(names[1])),
         )
         pairs = find_pairs((sides[0].held, sides[0].new), (sides[1].held, sides[1].new), _key_names(stage), Span(stage.low, stage.high))
         if pairs.height and stage.residual is not None:
@@ -89,13 +102,11 @@ class Joiner:
     def _held(self, name: str) -> pl.DataFrame | None:
         return self._state.tables.get(name, {}).get(HELD)
 
-    def _take(self, name: str, side: Side, flow: Flow | None, index: int) -> pa.Table | None:
+    def _take(self, name: str, flow: Flow | pa.Table | None, index: int) -> pa.Table | None:
         """The new rows of a side in arrival order, numbered, with their keys and time."""
         if flow is None:
             return None
-        frame = flow.as_frame(self._spark)
-        with strictness(frame.sparkSession, self._stage.is_strict):
-            table = self._side_frame(frame, side, index).toArrow()
+        table = flow if isinstance(flow, pa.Table) else self._collect(flow, index)
         if SEQ in table.column_names:
             table = table.sort_by(SEQ).drop_columns([SEQ])
         first = self._counters.get(name, 0)
@@ -105,13 +116,10 @@ class Joiner:
         table = table.append_column(MATCHED, pa.repeat(False, count)).append_column(MARK, pa.repeat(False, count))
         return table if count else None
 
-    def _side_frame(self, frame: DataFrame, side: Side, index: int) -> DataFrame:
-        everything = qualified(frame, side)
-        wanted = [quote(name) for name in _physical(side)]
-        system = [quote(name) for name in TRAVELLING if name in everything.columns]
-        keys = [f"{to_sql(pair[index])} AS {name}" for name, pair in zip(_key_names(self._stage), self._stage.keys, strict=True)]
-        time = f"unix_micros(CAST({to_sql(self._stage.times[index])} AS TIMESTAMP)) AS {TIME}"
-        return everything.selectExpr(*wanted, *system, *keys, time)
+    def _collect(self, flow: Flow, index: int) -> pa.Table:
+        frame = flow.as_frame(self._spark)
+        with strictness(frame.sparkSession, self._stage.is_strict):
+            return side_frame(frame, self._stage, index).toArrow()
 
     def _that_hold(self, pairs: pl.DataFrame, sides: tuple[_Batch, _Batch]) -> pl.DataFrame:
         """Pairs for which the rest of ON is true."""
@@ -165,7 +173,8 @@ class Joiner:
             return (
                 schema.empty_table() if not len(ids) else pa.Table.from_arrays([pa.nulls(len(ids), f.type) for f in schema], schema=schema)
             )
-        taken = ids.to_frame(ID).join(rows, on=ID, how="left", maintain_order="left").to_arrow()
+        # Rows are numbered as they come, so they stand in the order of their numbers; no row is at the place of no number.
+        taken = rows.select(pl.all().gather(rows[ID].search_sorted(ids).set(ids.is_null(), None))).to_arrow()
         columns = [taken[f.name].cast(f.type) if f.name in taken.column_names else pa.nulls(len(ids), f.type) for f in schema]
         return pa.Table.from_arrays(columns, schema=schema)
 
@@ -193,7 +202,7 @@ class _Batch:
     def __post_init__(self) -> None:
         frame = self.new = None if self.table is None else frame_of(self.table)
         there = [each for each in (self.held, None if frame is None else frame.drop(MARK)) if each is not None]
-        self.everything = pl.concat(there, how="diagonal_relaxed") if there else None
+        self.everything = pl.concat(there, how="diagonal_relaxed", rechunk=True) if there else None
 
     @property
     def count(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from windrow.errors import JobError
@@ -22,6 +23,7 @@ from windrow.plan.stages import (
     LateRows,
     LoadTable,
     LookBack,
+    Lookup,
     Merge,
     Read,
     Stage,
@@ -46,10 +48,12 @@ from windrow.spark.ordering import needs_order
 from windrow.spark.python_functions import register_functions
 from windrow.spark.querying import Queries, Select
 from windrow.spark.steps import steps_of
+from windrow.spark.table_queries import TableQueries
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.together import collect, merge
 from windrow.spark.waiting import WaitingRoom
 from windrow.spark.watermarks import Watermarks
+from windrow.spark.whole_reads import WholeReads
 from windrow.windowing.columns import FOREVER
 from windrow.windowing.kept import KEPT
 from windrow.windowing.step import Tick
@@ -84,6 +88,8 @@ class BatchProgram:
         self.homes = Homes(spark, rules or HomeRules(), queries)
         self._accountant = Accountant(spark, job, queries)
         self.tables = tables or ReferenceTables(spark, job)
+        self._table_queries = TableQueries(spark)
+        self._whole = WholeReads(job, self._accountant)
         self._needs_order = needs_order(job)
         self._counted = counted_stage(job)
         self.watermarks = Watermarks(job, partitions)
@@ -97,6 +103,8 @@ class BatchProgram:
         self.tables.settle(result)
         for name, codes in batch.replayed.items():
             result.ledger.source(name).take_back(codes)
+        sides = {read.name: rows for read in self.job.reads if read.name in self._whole and (rows := self._judged(read, run)) is not None}
+        run.sides.update(self._whole.collect(sides, clocks))
         for stage in self.job.stages:
             self._take(stage, run)
         for name, flow in run.flows.items():
@@ -176,12 +184,27 @@ class BatchProgram:
         here = self.state.open_windows({name: step for name, step in self.steps.items() if name not in self.homes.distributed})
         return sum(here.values()) + sum(one.rows_held for one in self.homes.distributed.values())
 
-    def _read(self, read: Read, run: Run) -> None:
+    def _judged(self, read: Read, run: Run) -> Select | None:
+        """What a batch brings of a source."""
         rows = run.batch.rows.get(read.name)
+        return None if rows is None else self._accountant.judge_at_source(read, rows, run.clocks[read.name], run.batch.now)
+
+    def _read_side(self, read: Read, run: Run) -> None:
+        """A source that a join takes whole: its rows are here already."""
+        reached: dict[int, int] = {}
+        if read.name in run.sides:
+            rows, shape = run.sides[read.name], run.batch.rows[read.name].schema
+            run.sides[read.name], reached = self._accountant.account_rows(read, rows, shape, run.result)
+        self.watermarks.advance(read.name, reached, run)
+
+    def _read(self, read: Read, run: Run) -> None:
+        if read.name in self._whole:
+            self._read_side(read, run)
+            return
         is_direct = read.name in self._grouping.direct
         reached: dict[int, int] = {}
+        rows = self._judged(read, run)
         if rows is not None:
-            rows = self._accountant.judge_at_source(read, rows, run.clocks[read.name], run.batch.now)
             if self._is_counted_on_the_way(run):
                 run.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
                 return
@@ -279,7 +302,7 @@ class BatchProgram:
             return
         if source is None:
             return
-        found = enrich(self._spark, stage, source, lambda name: self._table(name, run), self.tables)
+        found = enrich(self._spark, stage, source, partial(self._looked_up, stage=stage, run=run), self.tables)
         run.flows[stage.name] = found.flow
         if found.total is not None:
             book_filter(run.result.ledger, stage.name, found.total, found.total - found.skipped)
@@ -287,7 +310,8 @@ class BatchProgram:
     def _wait(self, stage: Enrich, source: Flow | None, run: Run) -> None:
         first = run.counters.get(stage.name, 0)
         room = WaitingRoom(self._spark, stage, self.state.tables.get(stage.name, {}).get(WAITING), self.state.schemas.get(stage.name))
-        waited = room.run(source, first, run.batch.now, lambda name: self._table(name, run), self.tables, is_end=run.batch.is_end)
+        table = partial(self._looked_up, stage=stage, run=run)
+        waited = room.run(source, first, run.batch.now, table, self.tables, is_end=run.batch.is_end)
         run.counters[stage.name] = first + waited.taken
         if waited.found is not None:
             run.flows[stage.name] = waited.found.flow
@@ -295,6 +319,11 @@ class BatchProgram:
                 book_filter(run.result.ledger, stage.name, waited.found.total, waited.found.total - waited.found.skipped)
         if waited.change is not None:
             self._keep(stage.name, waited.change, run)
+
+    def _looked_up(self, lookup: Lookup, stage: Enrich, run: Run) -> DataFrame:
+        if lookup.rows is None:
+            return self._table(lookup.table.input, run)
+        return self._table_queries.rows(lookup.rows, lambda name: self._table(name, run), is_strict=stage.is_strict)
 
     def _table(self, name: str, run: Run) -> DataFrame:
         stage = self.job.stage(name)
@@ -316,7 +345,8 @@ class BatchProgram:
         before, after = (self.watermarks.least(stage.name, clocks) for clocks in (run.before, run.clocks))
         tick = Tick(_behind(before, stage.lag), _behind(after, stage.lag), run.batch.now)
         joiner = Joiner(self._spark, stage, self.state, run.counters)
-        found = joiner.run(run.flows.get(stage.left.input), run.flows.get(stage.right.input), tick)
+        left, right = (run.sides.get(side.input, run.flows.get(side.input)) for side in (stage.left, stage.right))
+        found = joiner.run(left, right, tick)
         run.steps.update(found.steps)
         run.tables.update(found.tables)
         account = run.result.ledger.statement(stage.name)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ
-from windrow.plan.stages import Enrich
+from windrow.plan.stages import Enrich, Lookup
 from windrow.spark.enrich import Enriched, enrich, misses, qualified
 from windrow.spark.flow import Flow
 from windrow.spark.keeping import typed
@@ -46,7 +46,7 @@ class WaitingRoom:
         source: Flow | None,
         first: int,
         now: int,
-        table: Callable[[str], DataFrame],
+        table: Callable[[Lookup], DataFrame],
         tables: ReferenceTables,
         *,
         is_end: bool,
@@ -70,14 +70,14 @@ class WaitingRoom:
         rows = rows.append_column(NUMBER, pa.array(range(first, first + rows.num_rows), pa.int64()))
         return rows.append_column(_SINCE, pa.array([now] * rows.num_rows, pa.int64()))
 
-    def _missing(self, rows: pa.Table, table: Callable[[str], DataFrame], tables: ReferenceTables) -> list[int]:
+    def _missing(self, rows: pa.Table, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> list[int]:
         if not rows.num_rows:
             return []
         missing = misses(self._spark.createDataFrame(rows), self._stage, table, tables)
         numbers: list[int] = missing.selectExpr(NUMBER).distinct().toArrow()[NUMBER].to_pylist()
         return sorted(numbers)
 
-    def _complete(self, ready: pa.Table, table: Callable[[str], DataFrame], tables: ReferenceTables) -> Enriched | None:
+    def _complete(self, ready: pa.Table, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> Enriched | None:
         if not ready.num_rows:
             return None
         # Their columns have the names of the join already.

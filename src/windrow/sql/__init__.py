@@ -14,7 +14,7 @@ sqlglot's parser renames functions, keeps no place for most nodes, and accepts t
 from windrow.sql.codes import SYNTAX_CODES
 from windrow.sql.environment import substitute
 from windrow.sql.format import format_script, format_statement
-from windrow.sql.render import render_expr
+from windrow.sql.render import render_expr, render_query
 from windrow.sql.script import ends_statement, notes_of, parse, parse_duration, parse_type
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "parse_duration",
     "parse_type",
     "render_expr",
+    "render_query",
     "substitute",
 ]

@@ -55,7 +55,7 @@ def render_expr(expr: Expr) -> str:
     >>> render_expr(Binary("*", Binary("+", Column("a"), Literal(1)), Column("b", "t")))
     '(a + 1) * t.b'
     """
-    return _Renderer(_render_query_inline).expr(expr)
+    return _Renderer(render_query).expr(expr)
 
 
 def render_sort_key(key: SortKey) -> str:
@@ -64,7 +64,8 @@ def render_sort_key(key: SortKey) -> str:
     return render_expr(key.expr) + (" DESC" if key.descending else "") + nulls
 
 
-def _render_query_inline(query: Query) -> str:
+def render_query(query: Query) -> str:
+    """A query on one line."""
     # The layout of queries is made of rendered expressions: a module-level import would be a cycle.
     from windrow.sql.layout import query_lines
 
@@ -181,7 +182,7 @@ class _Renderer:
 
 def render_predicate(expr: Expr) -> str:
     """A condition that stands before an OR which is not its own: a top-level OR gets parentheses."""
-    return _Renderer(_render_query_inline).expr(expr, AND)
+    return _Renderer(render_query).expr(expr, AND)
 
 
 def _leaf(expr: Literal | Interval | Column | Star | Slot) -> str:

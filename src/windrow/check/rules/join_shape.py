@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.time_bounds import conjuncts
 from windrow.check.blocks import Block, Context
 from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
 from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
-from windrow.model.query import Join, JoinKind, NamedSource, Source
+from windrow.model.query import Join, JoinKind, NamedSource
 from windrow.model.statement import CreateTableAs
-from windrow.model.window import Tumbling
+from windrow.model.window import Rows, Session, Sliding
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
 _TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
@@ -33,9 +32,6 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
         if block.is_outermost and not _reads_changes(block):
             yield _gap("a query that reads only tables is", block, None, "join the table to a stream")
         return
-    for source, binding in zip((select.source, *(join.source for join in select.joins)), bindings, strict=True):
-        if binding.kind == "table" and not _is_loaded(source, block):
-            yield _gap("a join with a query over tables is", block, None, "join the table itself, and filter in WHERE")
     joins = list(zip(select.joins, bindings[1:], strict=True))
     if bindings[0].kind == "table":
         join, right = joins.pop(0)
@@ -49,15 +45,6 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
                 yield _gap(f"{join.kind.value} JOIN of a stream to a table is", block, join, hint)
         else:
             yield from _judge_streams(block, join, right)
-
-
-def _is_loaded(source: Source | None, block: Block) -> bool:
-    """Whether it is a table as it was created, and not a query over tables."""
-    if not isinstance(source, NamedSource):
-        return False
-    names = block.scopes.names
-    common = names.common if isinstance(names, WithCommonTables) else ()
-    return all(table.name.lower() != source.name.lower() for table in common)
 
 
 def _reads_changes(block: Block) -> bool:
@@ -78,11 +65,23 @@ def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnos
     if join.within is not None or bound_of(usable, right, scope) is not None:
         return
     if block.select.window is not None and not is_bounded(conditions, right, scope):
-        if not isinstance(block.select.window.kind, Tumbling):
-            yield _gap("a join inside a window other than TUMBLING is", block, join, f"bound the join: JOIN {right.name} WITHIN 10s ON ...")
+        yield from _judge_window(block, join, right)
     elif is_bounded(conditions, right, scope):
         hint = f"write {right.name}.t BETWEEN a.t - INTERVAL '5' SECOND AND a.t + INTERVAL '5' SECOND in ON, or WITHIN 5s"
         yield _gap("a time bound of this form is", block, join, hint)
+
+
+def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:
+    """Rows join inside windows whose bounds are known without them. In those that overlap, a pair is of several."""
+    hint = f"bound the join: JOIN {right.name} WITHIN 10s ON ..."
+    match block.select.window.kind if block.select.window is not None else None:
+        case Sliding() if any(each.kind not in (JoinKind.INNER, JoinKind.CROSS) for each in block.select.joins):
+            yield _gap("an outer join inside sliding windows is", block, join, hint)
+        case Sliding() if not block.scopes.is_aggregate:
+            yield _gap("a join inside sliding windows without an aggregate is", block, join, hint)
+        case Session() | Rows():
+            message = "rows of two streams cannot join inside windows whose bounds the rows themselves make"
+            yield Diagnostic("WR250", message, join.span or join.source.span, hint)
 
 
 def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:

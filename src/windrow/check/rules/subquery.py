@@ -1,4 +1,4 @@
-"""WR253, WR256, WR257: what a subquery may be. It reads tables, and its columns are those that its place needs."""
+"""WR253, WR256, WR257: what a query over tables may be. It reads tables, and its columns are those that its place needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def subquery(context: Context) -> Iterator[Diagnostic]:
             yield Diagnostic("WR257", "a subquery cannot stand inside a lambda", node.span, "ask it beside the call, not within")
         if not isinstance(node, InQuery | Exists | ScalarQuery):
             continue
-        if place.clause in _NOT_IN and block.outer is None:
+        if place.clause in _NOT_IN and not block.is_over_tables:
             yield Diagnostic("WR257", f"a subquery cannot stand in {place.clause}", node.span, "move the condition to WHERE")
         if isinstance(node, Exists):
             continue
@@ -32,7 +32,7 @@ def subquery(context: Context) -> Iterator[Diagnostic]:
             hint = f"select one of: {', '.join(column.name for column in columns)}" if columns else "select one column"
             yield Diagnostic("WR253", f"{what} needs one column, not {len(columns)}", node.query.span or node.span, hint)
     for block in context.blocks:
-        if block.outer is not None:
+        if block.is_over_tables:
             yield from _judge(block)
 
 
@@ -47,7 +47,7 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
     yield from _judge_reach(block)
     for word, part in (("WINDOW", select.window), ("EMIT", select.emit)):
         if part is not None:
-            yield Diagnostic("WR257", f"a subquery over tables has no {word}", part.span or select.span, f"remove {word}")
+            yield Diagnostic("WR257", f"a query over tables has no {word}", part.span or select.span, f"remove {word}")
 
 
 def _judge_reach(block: Block) -> Iterator[Diagnostic]:

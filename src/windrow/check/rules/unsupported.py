@@ -119,10 +119,10 @@ def _everything(context: Context) -> Iterator[tuple[Node, Span | None]]:
         for table in union.union.ctes:
             yield table, union.union.span
     for block in context.blocks:
-        if block.outer is None:
+        if not block.is_over_tables:
             yield from _parts(block.select)
     for node, _, place, block in context.nodes():
-        if block.outer is None and not isinstance(node, Select | Union):
+        if not block.is_over_tables and not isinstance(node, Select | Union):
             yield node, place.expr.span
 
 
