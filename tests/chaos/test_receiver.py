@@ -50,7 +50,7 @@ def _plans(folder: Path) -> int:
 
 def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> bool:
     """Once it has planned another window, plus a moment. False where it had come to its end by then."""
-    wanted, deadline = _plans(folder) + 1 + rng.randrange(2), time.monotonic() + 180
+    wanted, deadline = _plans(folder) + 1 + rng.randrange(2), time.monotonic() + 600
     while process.poll() is None and _plans(folder) < wanted and time.monotonic() < deadline:
         time.sleep(0.01)
     moment = time.monotonic() + rng.uniform(0, 1.5)

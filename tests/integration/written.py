@@ -21,19 +21,19 @@ class Seen:
     time: int
 
     @staticmethod
-    def of(message: Message) -> Seen:
+    def of(message: Message, *, as_json: bool = True) -> Seen:
         key, value = message.key(), message.value()
         headers: Any = message.headers() or []
         return Seen(
             None if key is None else key.decode(),
-            None if value is None else json.loads(value),
+            json.loads(value) if as_json and value is not None else value,
             {name: bytes(text or b"").decode() for name, text in headers},
             message.partition() or 0,
             message.timestamp()[1],
         )
 
 
-def read_topic(address: str, topic: str, isolation: str = "read_committed", seconds: float = 40.0) -> list[Seen]:
+def read_topic(address: str, topic: str, isolation: str = "read_committed", seconds: float = 40.0, *, as_json: bool = True) -> list[Seen]:
     """All that is there, partition by partition. Waits while a transaction is open."""
     settings = {
         "bootstrap.servers": address,
@@ -56,7 +56,7 @@ def read_topic(address: str, topic: str, isolation: str = "read_committed", seco
             for message in consumer.consume(1000, 0.2):
                 error = message.error()
                 if error is None:
-                    found.append(Seen.of(message))
+                    found.append(Seen.of(message, as_json=as_json))
                 elif error.code() == KafkaError._PARTITION_EOF and (message.offset() or 0) >= left.get(message.partition() or 0, 0):
                     left.pop(message.partition() or 0, None)
         return sorted(found, key=lambda seen: seen.partition)

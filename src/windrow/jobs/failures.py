@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from windrow.errors import JobError
+from windrow.errors import JobError, OutageError
 from windrow.spark.python_functions import FAILED as FAILED_FUNCTION
 
 # What a function of the user's own failed with, as it comes out of Spark's Python workers.
 _OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
+
+# Spark waits so long for a process of its own and no longer, whatever is configured.
+_NO_WORKER = ("Python worker failed to connect back", "waiting for the Python worker to connect back")
 
 
 def is_sparks(error: Exception) -> bool:
@@ -42,6 +45,9 @@ def as_job_error(error: Exception, job: str) -> JobError:
         )
     if (known := fault_of_query(error, job)) is not None:
         return known
+    if any(sign in text for sign in _NO_WORKER):
+        hint = "the machine has more to do than it can: let fewer jobs run, or start the job again when it is quieter"
+        return OutageError("WR851", f"job {job} stopped: a Python worker of Spark did not start within ten seconds", hint)
     describe: Callable[[], str] | None = getattr(error, "getCondition", None)
     lines = [line for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__

@@ -61,6 +61,8 @@ def test_a_window_as_otap(telemetry: Path, tmp_path: Path) -> None:
         (["otap", "generate", "x", "--start", "soon"], "WR618"),
         (["otap", "generate", "x", "--duration", "long"], "WR618"),
         (["otap", "export", "nowhere", "x"], "WR882"),
+        (["otap", "export", "nowhere"], "WR619"),
+        (["otap", "export", "nowhere", "x", "--topic", "t"], "WR619"),
         (["otap", "export", "nowhere", "x", "--granularity", "1ms"], "WR618"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from windrow.errors import OutageError
+from windrow.jobs.failures import as_job_error
 from windrow.jobs.outage import Outage
 from windrow.resilience import RetryRule
 
@@ -34,3 +36,10 @@ def test_a_stop_ends_the_pause() -> None:
     stopping = threading.Event()
     threading.Timer(0.05, stopping.set).start()
     assert not Outage(RetryRule(first=60.0), stopping).wait(1)
+
+
+def test_a_machine_that_is_too_busy_is_waited_for() -> None:
+    found = as_job_error(RuntimeError("[STREAM_FAILED] ... terminated with exception: Python worker failed to connect back."), "errors")
+    assert isinstance(found, OutageError)
+    assert found.code == "WR851"
+    assert not isinstance(as_job_error(RuntimeError("something else"), "errors"), OutageError)

@@ -125,6 +125,11 @@ class ExactSink(_TopicSink):
         """``make`` gives the records of the batch, the same whenever it is called."""
         return self._tried(f"write batch {batch_id} to topic {self._settings.topic}", lambda limit: self._write(batch_id, make, limit))
 
+    @property
+    def last_batch(self) -> int | None:
+        """The last that was written, as far as this run knows."""
+        return self._last.batch_id if self._last.batch_id > NOTHING.batch_id else None
+
     def rewind(self, batch_id: int) -> None:
         """Let batches after this one be written again."""
         self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
