@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from windrow.errors import UsageError
 from windrow.jars import KAFKA_CONNECTOR, jar_files
-from windrow.local.kafka import LocalBroker
+from windrow.local.kafka import EVERYBODY, Entrance, LocalBroker
 from windrow.local.postgres import PostgresServer, needed_programs, temporary_server
 from windrow.spark.session import make_session
 
@@ -28,8 +28,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Broker:
     """A broker of the tests' own, on a port that was free. What it holds survives ``kill`` and ``start``."""
 
-    def __init__(self, folder: Path) -> None:
-        self._broker = LocalBroker(folder, 0)
+    def __init__(self, folder: Path, entrance: Entrance = EVERYBODY) -> None:
+        self._broker = LocalBroker(folder, 0, entrance)
+        self._client = entrance.client
 
     @property
     def address(self) -> str:
@@ -54,7 +55,7 @@ class Broker:
 
     @property
     def admin(self) -> AdminClient:
-        return AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        return AdminClient({"bootstrap.servers": self.address, "log_level": 0, **self._client})
 
 
 @pytest.fixture(scope="session")

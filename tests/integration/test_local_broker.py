@@ -18,7 +18,7 @@ def test_a_killed_broker_comes_back_with_its_topics(tmp_path: Path) -> None:
     try:
         topic = broker.topic(partitions=3)
         broker.kill()
-        assert not answers(broker.address, 0.5)
+        assert not answers(broker.address, seconds=0.5)
         broker.start()
         assert len(broker.admin.list_topics(timeout=10).topics[topic].partitions) == 3
         # Another process finds it by its folder.

@@ -11,7 +11,7 @@ import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +45,29 @@ class BrokerStatus:
     log: Path
 
 
+@dataclass(frozen=True)
+class Entrance:
+    """Who a broker lets in: ``settings`` of its own beside the protocol, passwords (SCRAM-SHA-256) of its ``users``.
+
+    ``client`` is how one of them gets in, by which the broker is asked whether it has started.
+    """
+
+    protocol: str
+    settings: Mapping[str, str]
+    users: Mapping[str, str]
+    client: Mapping[str, str]
+
+
+EVERYBODY = Entrance("PLAINTEXT", {}, {}, {})
+
+
 class LocalBroker:
     """One broker a folder: its records, its log and who runs it stay there, so any process can ask for it or stop it."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+    def __init__(self, folder: Path, port: int | None = None, entrance: Entrance = EVERYBODY) -> None:
         """``port``: None takes the port it had before, else the usual one. 0 takes any that is free."""
         self.folder = folder.absolute()
+        self._entrance = entrance
         card = self._card()
         self.port = int(card.get("port", DEFAULT_PORT)) if port is None else port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -84,7 +101,8 @@ class LocalBroker:
         java = str(ensure_java(install=False).path / "bin" / "java")
         properties = self._write_properties()
         command = [java, *_JVM, *_LOGGING, "-cp", jars]
-        self._format([*command, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "--config", str(properties)])
+        users = [f"--add-scram=SCRAM-SHA-256=[name={name},password={password}]" for name, password in self._entrance.users.items()]
+        self._format([*command, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "--config", str(properties), *users])
         with self.log.open("ab") as log:
             # A session of its own: it outlives this program and never sees its Ctrl-C.
             self._process = subprocess.Popen(
@@ -140,24 +158,25 @@ class LocalBroker:
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not answers(self.address):
+        while not answers(self.address, self._entrance.client):
             if self._running_pid() is None or time.monotonic() > deadline:
                 self.kill()
                 raise UsageError(DID_NOT_START, f"the broker did not start: {_last_error(self.log)}", f"see {self.log}")
             time.sleep(0.1)
 
     def _write_properties(self) -> Path:
-        controller = int(self._card().get("controller", 0))
-        if not controller or not is_free(controller):
-            controller = free_port()
+        # What the broker says to itself needs no password, and goes another way.
+        controller, inside = (self._own_port(name) for name in ("controller", "inside"))
+        protocol = self._entrance.protocol
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@{HOST}:{controller}",
-            "listeners": f"PLAINTEXT://{HOST}:{self.port},CONTROLLER://{HOST}:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "listeners": f"CLIENT://{HOST}:{self.port},INSIDE://{HOST}:{inside},CONTROLLER://{HOST}:{controller}",
+            "advertised.listeners": f"CLIENT://{self.address},INSIDE://{HOST}:{inside}",
             "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "inter.broker.listener.name": "INSIDE",
+            "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,INSIDE:PLAINTEXT,CLIENT:{protocol}",
             "log.dirs": str(self.folder / "data"),
             # A misspelt topic is an error to be told about, not a new topic.
             "auto.create.topics.enable": "false",
@@ -178,18 +197,24 @@ class LocalBroker:
             "broker.heartbeat.interval.ms": "500",
             # The usual buffer is half of this heap.
             "log.cleaner.dedupe.buffer.size": "16777216",
+            **self._entrance.settings,
         }
         path = self.folder / "server.properties"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()), encoding="utf-8")
-            (self.folder / "broker.json").write_text(json.dumps({"port": self.port, "controller": controller}), encoding="utf-8")
+            card = {"port": self.port, "controller": controller, "inside": inside}
+            (self.folder / "broker.json").write_text(json.dumps(card), encoding="utf-8")
         except OSError as error:
             reason = error.strerror or str(error)
             raise UsageError(
                 DID_NOT_START, f"the broker's folder {self.folder} cannot be written: {reason}", "windrow kafka up --data DIR"
             ) from None
         return path
+
+    def _own_port(self, name: str) -> int:
+        had = int(self._card().get(name, 0))
+        return had if had and is_free(had) else free_port()
 
     def _write_card(self, pid: int) -> None:
         (self.folder / "broker.json").write_text(json.dumps({**self._card(), "pid": pid}), encoding="utf-8")
@@ -209,7 +234,7 @@ class LocalBroker:
         return pid if pid is not None and str(self.folder / "server.properties") in _command_line(pid) else None
 
 
-def answers(address: str, seconds: float = 2.0) -> bool:
+def answers(address: str, client: Mapping[str, str] | None = None, seconds: float = 2.0) -> bool:
     """Whether a broker there lets itself be asked for its topics."""
     host, _, port = address.rpartition(":")
     with suppress(OSError), closing(socket.create_connection((host, int(port)), timeout=seconds)):
@@ -218,7 +243,9 @@ def answers(address: str, seconds: float = 2.0) -> bool:
         from confluent_kafka.admin import AdminClient
 
         with suppress(KafkaException):
-            AdminClient({"bootstrap.servers": address, "socket.timeout.ms": 2000, "log_level": 0}).list_topics(timeout=seconds)
+            AdminClient({"bootstrap.servers": address, "socket.timeout.ms": 2000, "log_level": 0, **(client or {})}).list_topics(
+                timeout=seconds
+            )
             return True
     return False
 

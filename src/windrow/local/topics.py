@@ -6,15 +6,15 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from windrow.connectors.kafka.client import Complaints, client_settings
-from windrow.connectors.kafka.failures import NO_TOPIC, UNREACHABLE, classify, what_was_said
+from windrow.connectors.kafka.client import Complaints, client_settings, saying_why
+from windrow.connectors.kafka.failures import NO_TOPIC, REFUSED, UNREACHABLE, classify, is_denied, what_was_said
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import Guard, RetryRule
 
@@ -32,9 +32,10 @@ class Cluster:
 
     servers: str
     settings: Mapping[str, str]
+    complaints: Complaints = field(default_factory=Complaints)
 
     def client(self, **more: Any) -> dict[str, Any]:
-        return {**client_settings(self.servers, self.settings, Complaints()), **more}
+        return {**client_settings(self.servers, self.settings, self.complaints), **more}
 
     def call(self, what: str, action: Callable[[], Any]) -> Any:
         return Guard(f"kafka {self.servers}", classify, self._explain, RetryRule(give_up_after=_ENDURANCE)).call(what, action)
@@ -42,7 +43,12 @@ class Cluster:
     def partitions(self, topic: str) -> int:
         """How many the topic has; 0 where there is none."""
         admin = self._admin()
-        found = self.call("ask for the topic", lambda: admin.list_topics(timeout=_CALL_SECONDS).topics)
+
+        def ask() -> Any:
+            with saying_why(admin, self.complaints):
+                return admin.list_topics(timeout=_CALL_SECONDS).topics
+
+        found = self.call("ask for the topic", ask)
         return len(found[topic].partitions) if topic in found and found[topic].error is None else 0
 
     def need(self, topic: str) -> int:
@@ -75,6 +81,10 @@ class Cluster:
             ) from None
 
     def _explain(self, error: BaseException, what: str) -> WindrowError:
+        if is_denied(error):
+            login = "-X sasl.mechanism=SCRAM-SHA-512 -X sasl.username=app -X sasl.password=..."
+            hint = f"-X security.protocol=SASL_SSL -X ssl.ca.location=ca.pem {login}"
+            return JobError(REFUSED, f"could not {what}: {self.servers} does not let us in ({what_was_said(error)})", hint)
         hint = "name another with --bootstrap-servers, or start one on this machine: windrow kafka up"
         return JobError(UNREACHABLE, f"could not {what}: {self.servers} does not answer ({what_was_said(error)})", hint)
 

@@ -6,7 +6,8 @@ import pytest
 
 from windrow.compiling import compile_sql
 from windrow.connectors.kafka.client import Complaints, asking_settings
-from windrow.connectors.kafka.source import _java_login, _options
+from windrow.connectors.kafka.security import for_java
+from windrow.connectors.kafka.source import _options
 from windrow.connectors.kafka.source_failures import explain_failure
 from windrow.connectors.kafka.source_options import lane, lane_of
 from windrow.connectors.kafka.source_settings import SourceSettings, Topics
@@ -72,7 +73,7 @@ def test_a_login_is_given_to_both_clients() -> None:
     java = {"kafka.sasl.jaas.config": 'x.PlainLoginModule required username="me" password="a\\"b";'}
     assert asking_settings("b:1", settings({**TOPIC, **java}).client, Complaints())["sasl.password"] == 'a"b'
     found = settings({**TOPIC, "kafka.sasl.mechanism": "SCRAM-SHA-256", "kafka.sasl.username": "me", "kafka.sasl.password": 'a"b'})
-    assert _java_login(found)["kafka.sasl.jaas.config"] == (
+    assert for_java(found.client)["sasl.jaas.config"] == (
         'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\\"b";'
     )
 

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from windrow.connectors.kafka.client import Complaints, asking_settings, refused_setting
+from windrow.connectors.kafka.client import Complaints, asking_settings, refused_setting, saying_why
 from windrow.connectors.kafka.failures import NO_TOPIC, classify, explain
 from windrow.connectors.kafka.source_settings import Topics
 from windrow.errors import UsageError, WindrowError
@@ -39,11 +39,8 @@ class Brokers:
             sleep(interval)
 
     def _topics(self) -> dict[str, int]:
-        try:
+        with saying_why(self._admin, self._complaints):
             found = self._admin.list_topics(timeout=_CALL_SECONDS)
-        except KafkaException as error:
-            self._admin.poll(0)
-            raise self._complaints.or_worse(error) from error
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
 
     @cached_property

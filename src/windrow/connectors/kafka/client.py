@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from windrow.connectors.kafka.failures import classify, what_was_said
+from windrow.connectors.kafka.security import BAD_OPTION, for_librdkafka, lets_in
 from windrow.errors import UsageError
 from windrow.resilience import FailureClass
 
-BAD_OPTION = "WR867"
-
-_LOGIN = re.compile(r"\b(username|password)\s*=\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s;]+)")
 # Settings that only the Java client knows and that change nothing here.
-_OF_JAVA = frozenset(("ssl.truststore.type", "ssl.keystore.type", "key.serializer", "value.serializer"))
-_RENAMED = {
-    "ssl.truststore.location": "ssl.ca.location",
-    "ssl.keystore.location": "ssl.certificate.location",
-    "ssl.key.password": "ssl.key.password",
-    "max.request.size": "message.max.bytes",
-}
-# All that a client needs to be let in, by librdkafka's names.
-_TO_BE_LET_IN = frozenset(
-    (
-        *("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password"),
-        *("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password", "ssl.endpoint.identification.algorithm"),
-    )
-)
+_OF_JAVA = frozenset(("key.serializer", "value.serializer"))
+_RENAMED = {"max.request.size": "message.max.bytes"}
 # The client writes every refused connection to the terminal unless it is given somebody else to tell.
 _LOG = logging.getLogger("windrow.kafka")
 _LOG.addHandler(logging.NullHandler())
@@ -50,6 +37,16 @@ class Complaints:
     def or_worse(self, error: KafkaException) -> KafkaException:
         """The error, or the reason why it had to come."""
         return error if self.denied is None else KafkaException(self.denied)
+
+
+@contextmanager
+def saying_why(admin: AdminClient, complaints: Complaints) -> Iterator[None]:
+    """A call that nobody answers fails with the reason, where one was told in passing."""
+    try:
+        yield
+    except KafkaException as error:
+        admin.poll(0)
+        raise complaints.or_worse(error) from error
 
 
 def client_settings(servers: str, given: Mapping[str, str], complaints: Complaints) -> dict[str, Any]:
@@ -74,27 +71,16 @@ def asking_settings(servers: str, given: Mapping[str, str], complaints: Complain
     >>> "fetch.min.bytes" in made, made["sasl.mechanism"]
     (False, 'PLAIN')
     """
-    wanted = {key: value for key, value in translate(given).items() if key in _TO_BE_LET_IN}
-    return client_settings(servers, wanted, complaints)
+    return client_settings(servers, lets_in(given), complaints)
 
 
 def translate(given: Mapping[str, str]) -> dict[str, str]:
     """Settings of the Java client as librdkafka has them; its own names stay as they are.
 
-    >>> translate({"sasl.jaas.config": 'a.PlainLoginModule required username="me" password="it;s";', "acks": "all"})
-    {'sasl.username': 'me', 'sasl.password': 'it;s', 'acks': 'all'}
+    >>> translate({"max.request.size": "9", "acks": "all"})
+    {'message.max.bytes': '9', 'acks': 'all'}
     """
-    settings: dict[str, str] = {}
-    for key, value in given.items():
-        if key == "sasl.jaas.config":
-            settings.update({f"sasl.{name}": _unquoted(text) for name, text in _LOGIN.findall(value)})
-        elif key not in _OF_JAVA:
-            settings[_RENAMED.get(key, key)] = value
-    return settings
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
+    return {_RENAMED.get(key, key): value for key, value in for_librdkafka(given).items() if key not in _OF_JAVA}
 
 
 def refused_setting(error: KafkaException) -> UsageError:

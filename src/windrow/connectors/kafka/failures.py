@@ -9,6 +9,10 @@ from windrow.resilience import FailureClass
 
 UNREACHABLE, REFUSED, NO_TOPIC = "WR860", "WR861", "WR862"
 TOO_LARGE, REPLACED, NO_KEY, LASTING = "WR893", "WR894", "WR895", "WR896"
+TRUST_HINT = (
+    "name the certificate that the broker's is signed by, 'kafka.ssl.truststore.location' = 'ca.pem', "
+    "and the broker as its certificate does in 'bootstrap.servers'"
+)
 
 _FENCED = (
     KafkaError._FENCED,
@@ -57,6 +61,12 @@ def error_of(error: BaseException) -> KafkaError | None:
     return found if isinstance(found, KafkaError) else None
 
 
+def is_denied(error: BaseException) -> bool:
+    """Whether the broker, or the client on its behalf, let nobody in."""
+    known = error_of(error)
+    return known is not None and known.code() in _DENIED
+
+
 def is_fenced(error: BaseException) -> bool:
     known = error_of(error)
     return known is not None and known.code() in _FENCED
@@ -93,6 +103,8 @@ def explain(servers: str, error: BaseException, what: str) -> WindrowError:
         )
     if code in _UNKNOWN:
         return JobError(NO_TOPIC, f"could not {what}: there is no such topic ({said})", "make it, or add 'topic.create' = 'true'")
+    if code == KafkaError._SSL:
+        return JobError(REFUSED, f"could not {what}: no trusted connection to {servers} ({said})", TRUST_HINT)
     if code in _DENIED:
         return JobError(
             REFUSED,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import quoted
-from windrow.connectors.kafka.client import BAD_OPTION
+from windrow.connectors.kafka.security import BAD_OPTION
 from windrow.connectors.runtime import BAD, ORIGINAL
 from windrow.errors import UsageError
 from windrow.model.types import STRING, ColumnDef

@@ -17,10 +17,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka import topics
-from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting
+from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting, saying_why
 from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
 from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, TOO_LARGE, classify, explain, is_fenced
 from windrow.connectors.kafka.records import EMISSION, Records, leave_out, record_columns, records_of
+from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
 from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
@@ -60,8 +61,9 @@ class _TopicSink:
     def _prepare_topic(self) -> None:
         settings = self._settings
         admin, seconds = self._admin(), settings.request_seconds
-        if topics.exists(admin, settings.topic, seconds):
-            return
+        with saying_why(admin, self._complaints):
+            if topics.exists(admin, settings.topic, seconds):
+                return
         if not settings.creates_topic:
             raise UsageError(
                 NO_TOPIC,
@@ -280,7 +282,7 @@ class PlainSink(_TopicSink):
             had = F.transform(F.map_entries("headers"), lambda e: F.struct(e["key"].alias("key"), e["value"].cast("binary").alias("value")))
             headers = F.concat(F.coalesce(had, F.array().cast("array<struct<key: string, value: binary>>")), ids)
         settings = self._settings
-        given = {"compression.type": "lz4", "linger.ms": "20", "batch.size": "1000000", **settings.client}
+        given = {"compression.type": "lz4", "linger.ms": "20", "batch.size": "1000000", **for_java(settings.client)}
         writer = records.select("key", "value", headers.alias("headers")).write.format("kafka")
         writer = writer.option("kafka.bootstrap.servers", settings.servers).option("topic", settings.topic)
         try:

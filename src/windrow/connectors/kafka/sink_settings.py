@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from windrow.connectors.kafka.client import BAD_OPTION
+from windrow.connectors.kafka.security import BAD_OPTION
 from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
 from windrow.connectors.times import duration_option
 from windrow.errors import UsageError

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
-from windrow.connectors.kafka.client import BAD_OPTION
 from windrow.connectors.kafka.formats import VALID_TEXT, csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
+from windrow.connectors.kafka.security import BAD_OPTION, for_java
 from windrow.connectors.kafka.source_options import lane_of
 from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
 from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceRequest, SourceStream
@@ -102,8 +102,7 @@ def _options(settings: SourceSettings, topics: dict[str, int], *, is_table: bool
     which = {"subscribePattern": settings.topics.pattern} if settings.topics.pattern else {"subscribe": ",".join(settings.topics.names)}
     options = {
         "kafka.bootstrap.servers": settings.servers,
-        **{f"kafka.{key}": value for key, value in settings.client.items()},
-        **_java_login(settings),
+        **{f"kafka.{key}": value for key, value in for_java(settings.client).items()},
         **which,
         "includeHeaders": str(settings.has_headers).lower(),
         "failOnDataLoss": str(settings.fails_on_loss).lower(),
@@ -130,17 +129,6 @@ def _starting_offsets(settings: SourceSettings, topics: dict[str, int]) -> str:
         for topic, count in topics.items()
     }
     return json.dumps(every)
-
-
-def _java_login(settings: SourceSettings) -> dict[str, str]:
-    """The Java client wants user and password in a text of its own form."""
-    client = settings.client
-    if "sasl.jaas.config" in client or "sasl.username" not in client:
-        return {}
-    kind = "scram.Scram" if client.get("sasl.mechanism", "").upper().startswith("SCRAM") else "plain.Plain"
-    user, password = (client.get(f"sasl.{name}", "").replace("\\", "\\\\").replace('"', '\\"') for name in ("username", "password"))
-    module = f"org.apache.kafka.common.security.{kind}LoginModule"
-    return {"kafka.sasl.jaas.config": f'{module} required username="{user}" password="{password}";'}
 
 
 def _columns(settings: SourceSettings) -> list[Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from windrow.connectors.kafka.failures import AWAY_IN_JAVA, REFUSED, UNREACHABLE
+from windrow.connectors.kafka.failures import AWAY_IN_JAVA, REFUSED, TRUST_HINT, UNREACHABLE
 from windrow.errors import JobError, OutageError, WindrowError
 
 LOST, NO_SCHEMA = "WR863", "WR869"
@@ -18,7 +18,8 @@ _GONE = (
     "OffsetOutOfRangeException",
     "some data may have been",
 )
-_DENIED = ("SaslAuthenticationException", "SslAuthenticationException", "AuthorizationException", "SSLHandshakeException", "LoginException")
+_UNTRUSTED = ("SslAuthenticationException", "SSLHandshakeException")
+_DENIED = ("SaslAuthenticationException", "AuthorizationException", "LoginException")
 
 
 def explain_failure(error: BaseException) -> WindrowError | None:
@@ -38,6 +39,8 @@ def explain_failure(error: BaseException) -> WindrowError | None:
             f"({_line_with(_GONE, messages)})",
             "start with a new --state folder, or add 'fail.on.data.loss' = 'false' to go on with what is there",
         )
+    if any(sign in text for sign in _UNTRUSTED):
+        return JobError(REFUSED, f"no trusted connection to the broker: {_line_with(_UNTRUSTED, messages)}", TRUST_HINT)
     if any(sign in text for sign in _DENIED):
         return JobError(
             REFUSED,

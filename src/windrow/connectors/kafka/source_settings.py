@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 
-from windrow.connectors.kafka.client import BAD_OPTION
+from windrow.connectors.kafka.security import BAD_OPTION, for_java, is_of_security
 from windrow.connectors.runtime import SourceRequest
 from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
@@ -27,6 +28,17 @@ _NOT_OURS_TO_GIVE = {
     "value.deserializer": "'format' = 'json'",
     "interceptor.classes": "leave it out",
 }
+# What else the Java consumer knows; one that it does not know it would take in silence.
+_OF_THE_CONSUMER = frozenset(
+    (
+        *("allow.auto.create.topics", "check.crcs", "client.dns.lookup", "client.id", "client.rack", "connections.max.idle.ms"),
+        *("default.api.timeout.ms", "exclude.internal.topics", "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes"),
+        *("heartbeat.interval.ms", "isolation.level", "max.partition.fetch.bytes", "max.poll.interval.ms", "max.poll.records"),
+        *("metadata.max.age.ms", "receive.buffer.bytes", "reconnect.backoff.max.ms", "reconnect.backoff.ms", "request.timeout.ms"),
+        *("retry.backoff.max.ms", "retry.backoff.ms", "send.buffer.bytes", "session.timeout.ms"),
+        *("socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -199,6 +211,15 @@ def _client(options: Mapping[str, str]) -> dict[str, str]:
     for key in given:
         if key.lower() in _NOT_OURS_TO_GIVE:
             raise UsageError(BAD_OPTION, f"'kafka.{key}' cannot be given", _NOT_OURS_TO_GIVE[key.lower()])
+    for key in for_java(given):
+        if not is_of_security(key) and key not in _OF_THE_CONSUMER:
+            near = get_close_matches(key, _OF_THE_CONSUMER, 1, 0.6)
+            hint = (
+                f"did you mean 'kafka.{near[0]}'?"
+                if near
+                else "leave it out, or use a setting of the Java consumer: 'kafka.max.poll.records'"
+            )
+            raise UsageError(BAD_OPTION, f"'kafka.{key}' is not known", hint)
     return {"isolation.level": "read_committed", **given}
 
 
