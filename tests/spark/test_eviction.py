@@ -18,7 +18,7 @@ CREATE STREAM trades (symbol STRING, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
   'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '0s');
 CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, _emission AS e FROM trades
-  GROUP BY symbol WINDOW {window} ALLOWED_LATENESS 200s{emit}
+  GROUP BY symbol WINDOW {window} ALLOWED_LATENESS 120s{emit}
   WITH ('connector' = 'files', 'path' = '{folder}/{name}/out', 'format' = 'json');
 """
 START = 1_700_000_000_000
