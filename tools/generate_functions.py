@@ -44,6 +44,7 @@ LATER_TYPES = ("BOOLEAN", "INT", "DOUBLE", "STRING", "TIMESTAMP", "ARRAY<INT>")
 # Sketches and geometry: their results are binary or theirs alone, and probing them takes half of the time.
 UNTYPED = ("kll_", "theta_", "tuple_", "hll_", "st_", "vector_", "xpath", "bitmap_", "approx_top_k", "reflect", "java_method")
 WRONG_TYPE = "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"
+FEW_WORDS = 4
 ORDINALS = ("first", "second", "third")
 KINDS = {"agg_funcs": "aggregate", "window_funcs": "window", "generator_funcs": "generator", "table_funcs": "table"}
 
@@ -130,8 +131,11 @@ def describe(spark: SparkSession, name: str) -> tuple[str, str, str]:
     usage = " ".join(info.getUsage().replace("_FUNC_", name).split())
     signature, _, text = usage.partition(" - ")
     # Some usages list a second signature after the first description.
-    sentence = re.split(rf"(?<=[a-z)`0-9])\.? (?=[A-Z][a-z]+ |{re.escape(name)}\()", text)[0].rstrip(". ")
-    return signature.strip(), sentence, str(info.getGroup())
+    description = re.split(rf"\.? (?={re.escape(name)}\()", text)[0]
+    sentences = re.split(r"(?<=[a-z)`0-9])\. (?=[A-Z])", description)
+    # "Returns a boolean." tells nothing by itself.
+    told = sentences[:1] if len(sentences[0].split()) >= FEW_WORDS else sentences[:2]
+    return signature.strip(), ". ".join(told).rstrip(". "), str(info.getGroup())
 
 
 def facts(spark: SparkSession, name: str) -> dict[str, Any]:

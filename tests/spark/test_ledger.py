@@ -22,3 +22,13 @@ def test_rows_behind_the_watermark_are_counted_where_a_source_warns(spark: Spark
     account = engine.finish().ledger.sources["t"]
     assert (account.rows_in, account.passed, account.late_warned) == (5, 5, 2)
     engine.close()
+
+
+def test_rows_behind_the_watermark_are_dropped_and_counted_where_a_source_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    sql = "CREATE STREAM t (v INT) WITH ('connector' = 'memory', 'watermark.late_rows' = 'drop'); SELECT v FROM t"
+    engine = DirectEngine(spark, compile_script(parse(sql, "t.sql", {}), bare_sink="memory"), (0,), tmp_path, "resident")
+    for at in (8000, 7000, 9000):
+        engine.feed([("t", {"v": 1, "_ts": at})])
+    account = engine.finish().ledger.sources["t"]
+    assert (account.rows_in, account.passed, dict(account.dropped)) == (3, 2, {"WR706": 1})
+    engine.close()

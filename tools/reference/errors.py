@@ -1,16 +1,20 @@
-"""The page of errors."""
+"""The page of errors: examples of the text and of the checks come from the fixtures, all others from docs/reference/errors.toml."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tools.reference.markdown import NOTICE, TESTS
-from windrow.codes import ALL_CODES
+from tools.reference.markdown import DOCS, NOTICE, TESTS
+from windrow.codes import ALL_CODES, ROW_CODES
+
+DATA = DOCS / "reference" / "errors.toml"
 
 _ABOUT_ERRORS = (
     "Every error has a code that never changes its meaning, the place in your own text where there is one, and one hint. "
-    "`windrow check FILE --format json` gives the same to programs."
+    "`windrow check FILE --format json` gives the same to programs. Each has an example that a test provokes."
 )
 _GROUPS = (
     ("WR1", "The text", "Found while a file is read, before any name is looked up. Exit code 2."),
@@ -36,7 +40,7 @@ _GROUPS = (
 
 
 def errors_page() -> str:
-    examples = error_examples()
+    shown, situations = error_examples(), load()
     parts = [
         "# Errors",
         NOTICE,
@@ -46,9 +50,30 @@ def errors_page() -> str:
         parts.append(f"## {title}\n{about}")
         for name, meaning in sorted(ALL_CODES.items()):
             if name.startswith(prefix):
-                example = f"\n```text\n{examples[name]}\n```" if name in examples else ""
-                parts.append(f"### {name}\n{meaning[0].upper()}{meaning[1:]}.{example}")
+                example = situations[name].shown if name in situations else f"```text\n{shown[name]}\n```"
+                parts.append(f"### {name}\n{meaning[0].upper()}{meaning[1:]}.\n{example}")
     return "\n\n".join(parts) + "\n"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """An error that no text of SQL alone gives. ``test`` names the test that provokes it, as pytest does."""
+
+    code: str
+    when: str
+    says: str
+    test: str
+
+    @property
+    def shown(self) -> str:
+        """A row that is set aside is no error of a job: its code is all there is to say."""
+        said = "" if self.code in ROW_CODES else f"\n```text\n[{self.code}] {self.says}\n```"
+        return f"\nFor example: {self.when}.{said}"
+
+
+def load() -> dict[str, Situation]:
+    data = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    return {code: Situation(code, **entry) for code, entry in data.items()}
 
 
 def error_examples() -> dict[str, str]:

@@ -189,6 +189,8 @@ _NUMBERS: dict[str, tuple[int, ...] | None] = dict.fromkeys(_ONE_NUMBER.split(),
 _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
 # Where a share of rows may also be an array of them, of which probing tells one type only.
 _SHARES = {"percentile": 1, "percentile_approx": 1, "approx_percentile": 1, "percentile_cont": 0, "percentile_disc": 0}
+# Spark writes these as operators too, which the dialect has not.
+_SIGNATURES = {name: f"{name}(base, places)" for name in ("shiftleft", "shiftright", "shiftrightunsigned")}
 # Probing tells wrong of these: it knows arrays of numbers only, and of calls with several forms the shortest.
 _UNTOLD = frozenset(
     "inline inline_outer flatten map_from_entries decode make_timestamp make_timestamp_ltz make_timestamp_ntz try_make_timestamp "
@@ -203,6 +205,7 @@ def sharpened(spark: Function) -> Function:
     return replace(
         spark,
         kind=_KINDS.get(name, spark.kind),
+        signature=_SIGNATURES.get(name, spark.signature),
         counts=_COUNTS.get(name, spark.counts) if least is None else (least,),
         is_variadic=(spark.is_variadic and name not in _COUNTS) or least is not None,
         returns=_RETURNS.get(name, spark.returns),

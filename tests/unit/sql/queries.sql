@@ -234,4 +234,6 @@ SELECT a FROM b UNION SELECT c FROM d UNION ALL (SELECT e FROM f ORDER BY e LIMI
 
 SELECT a FROM x, y JOIN z ON x.a = z.a AND z.t BETWEEN x.t - INTERVAL '1' MINUTE AND x.t + 5m
 
+SELECT like(a, 'x%') AS l FROM b WHERE NOT rlike(a, 'y') AND a NOT LIKE ('q')
+
 SELECT 1 -- no source
