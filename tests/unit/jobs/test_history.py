@@ -16,6 +16,7 @@ from windrow.spark.job_state import JobState
 from windrow.spark.state_store import StateStore
 from windrow.windowing.columns import COUNT, END, START
 from windrow.windowing.joins import HELD, ID, MATCHED, TIME
+from windrow.windowing.step import Tables
 from windrow.windowing.waiting import NUMBER, SINCE, WAITING
 
 SQL = """
@@ -37,7 +38,7 @@ def test_rows_that_wait_for_a_partner_or_a_table_are_shown(tmp_path: Path) -> No
     (job,) = compile_sql(SQL, env={}).plan.jobs
     path = tmp_path / "state" / folder_name(job.name)
     waiting = pl.DataFrame({NUMBER: [0, 1], SINCE: [7 * SECOND, 7 * SECOND]})
-    tables = {
+    tables: dict[str, Tables] = {
         "out/join#left": {HELD: _held((1, 1), (2, 2), (1, 3))},
         "out/join#right": {HELD: _held((9, 4))},
         "out/join2": {WAITING: waiting},
