@@ -52,7 +52,7 @@ def _pairs(left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[st
     width = max(span.high - span.low, 1)
     ours = left.select(*keys, pl.col(ID).alias(LEFT_ID), pl.col(TIME).alias(_LEFT_TIME))
     first = (pl.col(_LEFT_TIME) + span.low).floordiv(width)
-    ours = ours.with_columns(pl.concat_list(first, first + 1).alias(_BUCKET)).explode(_BUCKET)
+    ours = pl.concat([ours.with_columns(bucket.alias(_BUCKET)) for bucket in (first, first + 1)])
     theirs = right.select(*keys, pl.col(ID).alias(RIGHT_ID), TIME, pl.col(TIME).floordiv(width).alias(_BUCKET))
     ours, theirs = _alike(ours, theirs, keys)
     near = ours.join(theirs, on=[*keys, _BUCKET], how="inner")
