@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-kafka bench-receiver soak format lock lock-check
+.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ bench:  ## throughput against hand-written Structured Streaming, as ratios; take
 
 bench-flink:  ## the same JSON through Flink SQL, in an environment of its own
 	@$(BOOT) python -- -m benchmarks.flink
+
+bench-joins:  ## two streams joined within a bound, against Spark's own stream-stream join; takes minutes
+	@$(BOOT) python -- -m benchmarks.joins
 
 bench-receiver:  ## the OTAP receiver over 5 GB of made-up logs; takes minutes
 	@POLARS_MAX_THREADS=1 $(BOOT) python -- -m benchmarks.receiver

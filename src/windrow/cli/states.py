@@ -40,7 +40,7 @@ def list_versions(file: SqlFile, state: State = None, job: JobName = None, form:
 def show_state(
     file: SqlFile, batch: Batch = None, state: State = None, job: JobName = None, form: FormOption = Form.text, limit: Limit = 20
 ) -> None:
-    """Show the windows and groups that are open, with their bounds, row counts and the size they take."""
+    """Show the windows and groups that are open and the rows that wait in joins, with bounds, row counts and the size they take."""
     from windrow.cli.screen import say, screen
 
     console = screen()

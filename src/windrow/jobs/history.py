@@ -16,10 +16,11 @@ from windrow.jobs.connecting import runtime_of
 from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.lease import Lease
 from windrow.jobs.replays import ReplayLog
-from windrow.plan.stages import Aggregate, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
+from windrow.plan.explain_joins import as_written
+from windrow.plan.stages import Aggregate, Enrich, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
 from windrow.spark.buckets import BucketWork
 from windrow.spark.folders import Folder, LocalFolder, folder_name
-from windrow.spark.interval_join import side_steps
+from windrow.spark.interval_join import side_names, side_steps
 from windrow.spark.job_state import JobState, buckets_name
 from windrow.spark.state_file import TornFileError, decode, frame_of
 from windrow.spark.state_store import StateStore
@@ -28,6 +29,9 @@ from windrow.spark.table_versions import TableVersions
 from windrow.sql.render import render_expr
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, END, START
+
+# Stages that keep something between two batches.
+Keeping = Aggregate | LookBack | IntervalJoin | KeepLatest | Enrich
 
 
 @dataclass(frozen=True)
@@ -115,17 +119,18 @@ class JobHistory:
     def open_state(self, batch_id: int | None) -> tuple[int, list[OpenState]]:
         """What each statement held after a batch, and which batch that was."""
         state = self.load(batch_id)
-        keeping = [stage for stage in self.job.stages if isinstance(stage, Aggregate | LookBack | IntervalJoin | KeepLatest)]
-        return state.batch_id, [self._held_by(stage, state) for stage in keeping]
+        keeping = [stage for stage in self.job.stages if isinstance(stage, Keeping)]
+        waits = [stage for stage in keeping if not isinstance(stage, Enrich) or stage.patience is not None]
+        return state.batch_id, [self._held_by(stage, state) for stage in waits]
 
-    def _held_by(self, stage: Aggregate | LookBack | IntervalJoin | KeepLatest, state: JobState) -> OpenState:
+    def _held_by(self, stage: Keeping, state: JobState) -> OpenState:
         buckets = state.counters.get(buckets_name(stage.name))
         if isinstance(stage, Aggregate) and buckets is not None:
             return self._held_by_executors(stage, buckets, state.batch_id)
         names = [name for name in ([stage.name] if not isinstance(stage, IntervalJoin) else side_steps(stage)) if name in self._steps]
-        parts = [self._steps[name].open_windows(state.tables.get(name, {})) for name in names]
+        parts = {name: self._steps[name].open_windows(state.tables.get(name, {})) for name in names}
         size = sum(table.estimated_size() for name in names for table in state.tables.get(name, {}).values())
-        there = [_named(stage, part) for part in parts if part is not None and part.height]
+        there = [_named(stage, part, name) for name, part in parts.items() if part is not None and part.height]
         return OpenState(stage.name, "driver", pl.concat(there, how="diagonal_relaxed") if there else None, int(size))
 
     def _held_by_executors(self, stage: Aggregate, buckets: int, batch_id: int) -> OpenState:
@@ -135,7 +140,7 @@ class JobHistory:
             header, tables = decode(work.open_windows(bucket, batch_id))
             size += header["bytes"]
             if "windows" in tables:
-                parts.append(_named(stage, frame_of(tables["windows"])))
+                parts.append(_named(stage, frame_of(tables["windows"]), stage.name))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
 
     def lasting(self) -> list[str]:
@@ -187,12 +192,17 @@ class JobHistory:
         )
 
 
-def _named(stage: Aggregate | LookBack | IntervalJoin | KeepLatest, windows: pl.DataFrame) -> pl.DataFrame:
-    """Group keys under the text they were written as."""
+def _named(stage: Keeping, windows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Group keys under the text they were written as. Rows that wait on the two sides of a join are told apart."""
+    if isinstance(stage, IntervalJoin):
+        is_left = name == side_names(stage)[0]
+        side = (stage.left if is_left else stage.right).input
+        keys = [pl.col(f"_j{i}").alias(as_written(left)) for i, (left, _) in enumerate(stage.keys)]
+        return windows.select(pl.lit(side).alias("waits"), *keys, START, END, COUNT)
     if not isinstance(stage, Aggregate):
         return windows
-    named = {name: render_expr(expr) for name, expr in stage.keys}
-    return windows.select(*(pl.col(name).alias(text) for name, text in named.items()), START, END, COUNT)
+    named = {key: render_expr(expr) for key, expr in stage.keys}
+    return windows.select(*(pl.col(key).alias(text) for key, text in named.items()), START, END, COUNT)
 
 
 def _forget_files(folder: Folder, batch_id: int) -> None:

@@ -43,7 +43,7 @@ def steps_of(job: Job) -> dict[str, WindowStep]:
         elif isinstance(stage, IntervalJoin):
             steps.update(side_steps(stage))
         elif isinstance(stage, Enrich) and stage.patience is not None:
-            steps[stage.name] = WaitStep()
+            steps[stage.name] = WaitStep(stage.patience)
     return steps
 
 

@@ -16,12 +16,10 @@ from windrow.spark.enrich import Enriched, enrich, misses, qualified
 from windrow.spark.flow import Flow
 from windrow.spark.keeping import typed
 from windrow.spark.tables import ReferenceTables
-from windrow.windowing.waiting import LEAVES, NUMBER
+from windrow.windowing.waiting import LEAVES, NUMBER, SINCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_SINCE = "_since"  # arrival time of the batch that a row came in
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class WaitingRoom:
         if rows is None:
             return Waited(None, None, 0)
         assert self._stage.patience is not None
-        patient = pc.greater(pc.add(rows[_SINCE], self._stage.patience), now)
+        patient = pc.greater(pc.add(rows[SINCE], self._stage.patience), now)
         waiting = [] if is_end else self._missing(rows.filter(patient), table, tables)
         stays = pc.is_in(rows[NUMBER], pa.array(waiting, pa.int64()))
         ready = rows.filter(pc.invert(stays))
@@ -68,7 +66,7 @@ class WaitingRoom:
         rows = qualified(source.as_frame(self._spark), self._stage.stream).toArrow()
         rows = rows.sort_by(SEQ) if SEQ in rows.column_names else rows
         rows = rows.append_column(NUMBER, pa.array(range(first, first + rows.num_rows), pa.int64()))
-        return rows.append_column(_SINCE, pa.array([now] * rows.num_rows, pa.int64()))
+        return rows.append_column(SINCE, pa.array([now] * rows.num_rows, pa.int64()))
 
     def _missing(self, rows: pa.Table, table: Callable[[Lookup], DataFrame], tables: ReferenceTables) -> list[int]:
         if not rows.num_rows:
@@ -82,7 +80,7 @@ class WaitingRoom:
             return None
         # Their columns have the names of the join already.
         stage = replace(self._stage, stream=replace(self._stage.stream, prefix=None))
-        flow = Flow(tuple(ready.column_names), table=ready.drop_columns([NUMBER, _SINCE]))
+        flow = Flow(tuple(ready.column_names), table=ready.drop_columns([NUMBER, SINCE]))
         return enrich(self._spark, stage, flow, table, tables)
 
 

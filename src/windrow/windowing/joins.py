@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.windowing.columns import COUNT, END, START
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 HELD = "held"  # the one table of a side's state
@@ -51,7 +52,7 @@ def _pairs(left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[st
     width = max(span.high - span.low, 1)
     ours = left.select(*keys, pl.col(ID).alias(LEFT_ID), pl.col(TIME).alias(_LEFT_TIME))
     first = (pl.col(_LEFT_TIME) + span.low).floordiv(width)
-    ours = ours.with_columns(pl.concat_list(first, first + 1).alias(_BUCKET)).explode(_BUCKET)
+    ours = pl.concat([ours.with_columns(bucket.alias(_BUCKET)) for bucket in (first, first + 1)])
     theirs = right.select(*keys, pl.col(ID).alias(RIGHT_ID), TIME, pl.col(TIME).floordiv(width).alias(_BUCKET))
     ours, theirs = _alike(ours, theirs, keys)
     near = ours.join(theirs, on=[*keys, _BUCKET], how="inner")
@@ -99,6 +100,10 @@ class SideStep:
         state = {HELD: kept} if kept.height else {}
         return StepResult(state, gone.sort(TIME, ID, nulls_last=True) if gone is not None and gone.height else None)
 
-    def open_windows(self, _state: Tables) -> pl.DataFrame | None:
-        """Rows are held, not windows."""
-        return None
+    def open_windows(self, state: Tables) -> pl.DataFrame | None:
+        """The rows that wait, by key: from the time of the first until nothing can be paired with the last. Keys are text."""
+        held = state.get(HELD)
+        if held is None or not held.height:
+            return None
+        bounds = (pl.col(TIME).min().alias(START), (pl.col(TIME).max() + self.reach).alias(END), pl.len().cast(pl.Int64).alias(COUNT))
+        return held.group_by(pl.col(key).cast(pl.String) for key in self.keys).agg(bounds)

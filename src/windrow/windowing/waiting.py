@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.windowing.columns import COUNT, END, START
 from windrow.windowing.step import StepResult, Tables, Tick, stack
 
 WAITING = "waiting"
@@ -13,8 +14,15 @@ WAITING = "waiting"
 NUMBER, LEAVES = "_number", "_leaves"
 
 
+SINCE = "_since"  # arrival time of the batch that a row came in
+
+
 @dataclass(frozen=True)
 class WaitStep:
+    """``patience``: how long a row waits."""
+
+    patience: int
+
     def step(self, state: Tables, rows: pl.DataFrame | None, _tick: Tick) -> StepResult:
         if rows is None:
             return StepResult(state)
@@ -24,6 +32,10 @@ class WaitStep:
         both = stack([stay, rows.filter(~pl.col(LEAVES)).drop(LEAVES)])
         return StepResult({} if both is None else {WAITING: both})
 
-    def open_windows(self, _state: Tables) -> pl.DataFrame | None:
-        """Rows are held, not windows."""
-        return None
+    def open_windows(self, state: Tables) -> pl.DataFrame | None:
+        """The rows that wait, by when they came: until then they do."""
+        held = state.get(WAITING)
+        if held is None or not held.height:
+            return None
+        bounds = ((pl.col(START) + self.patience).alias(END), pl.col("len").cast(pl.Int64).alias(COUNT))
+        return held.group_by(pl.col(SINCE).alias(START)).len().select(START, *bounds)

@@ -16,8 +16,8 @@ def change(*rows: tuple[int, str | None, bool]) -> pl.DataFrame:
 
 def test_rows_come_and_leave_by_their_number() -> None:
     state: Tables = {}
-    state = WaitStep().step(state, change((0, "a", False), (1, "b", False)), TICK).state
-    state = WaitStep().step(state, change((2, "c", False), (0, None, True)), TICK).state
+    state = WaitStep(patience=10).step(state, change((0, "a", False), (1, "b", False)), TICK).state
+    state = WaitStep(patience=10).step(state, change((2, "c", False), (0, None, True)), TICK).state
     assert state[WAITING].rows() == [(1, "b"), (2, "c")]
-    assert WaitStep().step(state, None, TICK).state == state
-    assert WaitStep().step(state, change((1, None, True), (2, None, True)), TICK).state == {}
+    assert WaitStep(patience=10).step(state, None, TICK).state == state
+    assert WaitStep(patience=10).step(state, change((1, None, True), (2, None, True)), TICK).state == {}
