@@ -134,9 +134,9 @@ class Covering:
         if ids is None:
             return ()
         files = sorted(self._by_parent[origin].get(part, []), key=lambda one: one[1] or (0, ids[1]))
-        near = [(file, own) for file, own in files if own is None or own[0] <= ids[1]]
-        below = [entry for entry in near if entry[1] is not None and entry[1][1] < ids[0]]
-        return tuple(file.path for file, _ in [*below[-1:], *(entry for entry in near if entry not in below)])
+        below = [file for file, own in files if own is not None and own[1] < ids[0]]
+        around = [file for file, own in files if own is None or (own[1] >= ids[0] and own[0] <= ids[1])]
+        return tuple(file.path for file in [*below[-1:], *around])
 
 
 def _joined(bounds: list[Bounds | None]) -> Bounds | None:

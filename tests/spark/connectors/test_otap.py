@@ -97,3 +97,33 @@ def test_the_input_can_be_declared_ended(spark: SparkSession, tmp_path: Path) ->
 def test_a_folder_that_is_not_there_is_a_plain_error(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="WR882"):
         _run(spark, tmp_path, "once", None)
+
+
+TRACES = """
+CREATE STREAM spans WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'spans', 'resource.ids' = 'partition_unique');
+CREATE STREAM links WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'span_links', 'resource.ids' = 'partition_unique');
+CREATE STREAM retried AS
+  SELECT name, events[0].name AS event, events[0].attributes['why'] AS why, SIZE(links) AS links FROM spans WHERE SIZE(events) > 0
+  WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+CREATE STREAM counted AS
+  SELECT attributes['kind'] AS kind, from_span_id, COUNT(*) AS n FROM links GROUP BY attributes['kind'], from_span_id WINDOW TUMBLING(1m)
+  WITH ('connector' = 'files', 'path' = '{folder}/counted', 'format' = 'json');
+"""
+
+
+def test_spans_have_events_and_links_and_links_are_rows_too(spark: SparkSession, tmp_path: Path) -> None:
+    span = {"name": "x", "trace_id": b"t" * 16, "span_id": b"s" * 8, "resource": {"id": 0}, "scope": {"id": 0}}
+    times = {"start_time_unix_nano": at("13:00"), "duration_time_unix_nano": 10**9}
+    write(tmp_path / "data", "spans", [{**span, **times, "id": n} for n in range(2)])
+    write(tmp_path / "data", "span_events", [{"id": 5, "parent_id": 0, "time_unix_nano": at("13:00"), "name": "retry"}])
+    write(tmp_path / "data", "span_event_attrs", [attribute(5, "why", "timeout")])
+    write(tmp_path / "data", "span_links", [{"id": 3, "parent_id": 0, "trace_id": b"l" * 16, "span_id": b"m" * 8}] * 2)
+    write(tmp_path / "data", "span_link_attrs", [attribute(3, "kind", "follows")])
+    jobs = windrow.run(TRACES.format(folder=tmp_path), spark=spark, mode="until_end", state=tmp_path / "state")
+    assert jobs.await_end(400)
+
+    def rows(folder: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for path in (tmp_path / folder).glob("batch-*.json") for line in path.read_text().splitlines()]
+
+    assert rows("out") == [{"name": "x", "event": "retry", "why": "timeout", "links": 2}]
+    assert rows("counted") == [{"kind": "follows", "from_span_id": "73" * 8, "n": 2}]
