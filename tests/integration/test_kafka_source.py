@@ -86,6 +86,11 @@ POISON = [
     (b'{"k": "no time"}', "WR703"),
     (b'{"k": "' + b"x" * 900_000 + b'", "v": 9, "ts": 1000}', None),
     (b"\0" * 900_000, "WR701"),
+    (b'{"k": "a", "ts": 1000} trailing', "WR701"),
+    (b'{"k": "a", "ts": 1000}}', "WR701"),
+    (b'{"k": "a", "ts": 1000}{"k": "b", "ts": 1000}', "WR701"),
+    (b'{"k": "a", "ts": 1000}, {"k": "b", "ts": 1000}', "WR701"),
+    (b' {"k": "} {", "v": 3, "ts": 1000, "more": [{"x": null}, {"x": {}}]}\r\n', None),
 ]
 
 
@@ -102,6 +107,20 @@ def test_no_record_stops_the_job(broker: Broker, run: Runner) -> None:
     letters = {letter["offset"]: letter for letter in run.dead_letters()}
     assert {o: letter["code"] for o, letter in letters.items()} == {o: code for o, (_, code) in enumerate(POISON) if code is not None}
     assert all(letter["raw"] == POISON[o][0] for o, letter in letters.items())
+
+
+def test_nulls_at_every_depth_are_values(broker: Broker, run: Runner) -> None:
+    topic = broker.topic(partitions=1)
+    values = [{"a": None}, {"a": {"b": None}}, {"a": {"b": [None, {"c": None}]}}, {"a": {"b": [{"c": 1}]}}, {"a": 7}]
+    send(broker, topic, [Record(value) for value in values])
+    sql = f"""
+    CREATE STREAM s (a STRUCT<b: ARRAY<STRUCT<c: INT>>>) WITH ({options(broker, topic)});
+    CREATE STREAM out AS SELECT _offset AS o, a IS NULL AS no_a, a.b IS NULL AS no_b, a.b[0].c AS c, size(a.b) AS n FROM s {OUT};
+    """
+    found = sorted(only(run.rows(sql), "o", "no_a", "no_b", "c", "n"))
+    nothing, empty = (True, True, None), (False, True, None)
+    assert [row[1:4] for row in found] == [nothing, empty, (False, False, None), (False, False, 1), nothing]
+    assert found[2][4] == 2
 
 
 def test_csv_and_raw_values(broker: Broker, run: Runner) -> None:

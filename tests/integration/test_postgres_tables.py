@@ -197,6 +197,17 @@ def test_while_the_server_is_away_the_rows_that_were_loaded_stay_in_force(orders
     assert "customers" in status.stale_tables
 
 
+def test_a_column_that_is_gone_at_a_refresh_is_told_and_the_rows_stay_in_force(orders: Orders, postgres: PostgresServer) -> None:
+    sql = orders.sql(", 'refresh.interval' = '1ms'")
+    orders.order(1)
+    orders.run(sql)
+    postgres.execute(f"ALTER TABLE {orders.table} RENAME COLUMN name TO called")
+    orders.order(2)
+    status = orders.run(sql)
+    assert orders.out() == [(10, "one"), (20, "two")]
+    assert 'has no column "name"' in status.stale_tables["customers"]
+
+
 def test_a_stream_waits_for_a_table_that_is_not_there_yet(orders: Orders, postgres: PostgresServer) -> None:
     postgres.execute(f"DROP TABLE {orders.table}")
     orders.order(1)

@@ -85,6 +85,7 @@ class SourceStream:
 
     The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
     ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
+    ``gone`` names rows that an increment takes back, by columns that they have; rows of the frame came after.
     """
 
     frame: DataFrame
@@ -95,6 +96,7 @@ class SourceStream:
     offset: str | None = None
     is_increment: bool = False
     is_unchanged: bool = False
+    gone: pa.Table | None = None
 
 
 @dataclass(frozen=True)

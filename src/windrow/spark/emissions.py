@@ -108,7 +108,12 @@ class Finisher:
         keys = [quote(name) for name, _ in self._stage.keys]
         if len(keys) == 1:
             return keys[0]
-        return f"concat_ws('|', {', '.join(f'CAST({key} AS STRING)' for key in keys)})" if keys else "CAST(NULL AS STRING)"
+        return f"concat_ws('|', {', '.join(map(_key_part, keys))})" if keys else "CAST(NULL AS STRING)"
+
+
+def _key_part(key: str) -> str:
+    """One of several values of a key, so that no two keys are spelled the same: NULL is ``\\N``, and ``|`` and ``\\`` are escaped."""
+    return f"coalesce(replace(replace(CAST({key} AS STRING), '\\\\', '\\\\\\\\'), '|', '\\\\|'), '\\\\N')"
 
 
 def speaks_again(stage: Aggregate) -> bool:

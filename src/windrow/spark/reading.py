@@ -20,6 +20,7 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
+_SPACE = r"' \t\r\n'"  # around a JSON value
 # Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
 _NOW = "\x00now\x00"
 _OWN = ("_timestamp", "_event_time", SEQ, FATE, RAW_TEXT)
@@ -94,10 +95,25 @@ def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
     is_object = f"schema_of_variant(try_parse_json({RAW})) LIKE 'OBJECT%'"
     noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
-    broken = f"{_DECODED} IS NULL OR NOT startswith(ltrim({RAW}), '{{') OR ({noted} AND NOT coalesce({is_object}, false))"
+    broken = f"{_DECODED} IS NULL OR {_is_not_one_object(RAW)} OR ({noted} AND NOT coalesce({is_object}, false))"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
     fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
+
+
+def _is_not_one_object(text: str) -> str:
+    """SQL that is true for JSON that begins with anything but an object, or does not end with it: Spark's parser stops there in silence.
+
+    Text whose first closing brace is its last character needs no second look. The others are parsed once more, to be skipped over:
+    as the only element of an array, and as the only field of an object, of which only one value with nothing behind it can be both.
+    """
+    # To trim anything but spaces costs as much as to parse, so it is done only where something may be to trim.
+    begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
+    end = f"CASE WHEN endswith({text}, '}}') THEN {text} ELSE rtrim({_SPACE}, {text}) END"
+    ends, is_flat = f"endswith({end}, '}}')", f"locate('}}', {text}) = length({end})"
+    in_array = f"size(from_json(concat('[', {text}, ']'), 'ARRAY<STRUCT<x: INT>>')) = 1"
+    in_object = f"""from_json(concat('{{"x":', {text}, '}}'), 'STRUCT<x: STRUCT<y: INT>>').x IS NOT NULL"""
+    return f"NOT ({begins} AND {ends} AND ({is_flat} OR coalesce({in_array} AND {in_object}, false)))"
 
 
 def spark_type(column: ColumnDef) -> str:

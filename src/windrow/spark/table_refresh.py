@@ -58,7 +58,8 @@ class TableRefresh:
                     self._tables.put(name, version.rows)
                 else:
                     # What an unfinished batch had loaded is booked by that batch, which runs again.
-                    self._tables.absorb(name, version.rows, is_whole=version.kind == WHOLE, is_counted=version.batch_id > committed)
+                    is_whole, is_counted = version.kind == WHOLE, version.batch_id > committed
+                    self._tables.absorb(name, version.rows, is_whole=is_whole, is_counted=is_counted, gone=version.gone)
                 fresh.offset = version.offset
                 restored.add(name)
         return restored
@@ -109,9 +110,9 @@ class TableRefresh:
         name = fresh.table.name
         kind = PART if loaded.is_increment else WHOLE
         # Durable before any row is joined with it: should the batch not come to its end, the next run finds it.
-        self._versions.save(name, TableVersion(batch_id, kind, loaded.rows, loaded.offset))
+        self._versions.save(name, TableVersion(batch_id, kind, loaded.rows, loaded.offset, loaded.gone))
         if not loaded.is_taken:
-            self._tables.absorb(name, loaded.rows, is_whole=not loaded.is_increment)
+            self._tables.absorb(name, loaded.rows, is_whole=not loaded.is_increment, gone=loaded.gone)
         fresh.unsaved, fresh.is_changed = None, True
 
     def _failed(self, fresh: _Fresh, error: Exception) -> None:

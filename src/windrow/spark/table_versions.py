@@ -21,17 +21,18 @@ WHOLE, PART, BASE = "whole", "part", "base"
 _NAME = re.compile(rf"(\d{{10}})\.({WHOLE}|{PART}|{BASE})$")
 # Where a table is read back from more loads than this, the rows that are held are written once more.
 _MOST_PARTS = 20
-_ROWS = "rows"
+_ROWS, _GONE = "rows", "gone"
 
 
 @dataclass(frozen=True)
 class TableVersion:
-    """``rows`` are as they were read, bad ones among them; of a base, as they are held."""
+    """``rows`` are as they were read, bad ones among them; of a base, as they are held. ``gone`` are those that a part takes back."""
 
     batch_id: int
     kind: str
     rows: pa.Table
     offset: str | None
+    gone: pa.Table | None = None
 
 
 class TableVersions:
@@ -41,7 +42,8 @@ class TableVersions:
 
     def save(self, table: str, version: TableVersion) -> None:
         header: dict[str, Any] = {"table": table, "offset": version.offset}
-        self._of(table).write(_file_name(version.batch_id, version.kind), encode(header, {_ROWS: version.rows}))
+        tables = {_ROWS: version.rows, **({} if version.gone is None else {_GONE: version.gone})}
+        self._of(table).write(_file_name(version.batch_id, version.kind), encode(header, tables))
 
     def load(self, table: str, up_to: int) -> list[TableVersion]:
         """What to put together, in order, to have the table as batch ``up_to`` saw it; nothing where no load was kept."""
@@ -81,7 +83,7 @@ class TableVersions:
         except TornFileError as error:
             hint = "restore the folder from a backup, or start with a new --state folder"
             raise JobError("WR812", f"the file {name} of the table {table} in {folder.path} is damaged", hint) from error
-        return TableVersion(batch_id, kind, tables[_ROWS], header["offset"])
+        return TableVersion(batch_id, kind, tables[_ROWS], header["offset"], tables.get(_GONE))
 
 
 def _start(there: list[tuple[int, str]]) -> int:

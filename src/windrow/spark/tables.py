@@ -47,6 +47,7 @@ class Loaded:
     is_increment: bool = False
     is_taken: bool = False
     seconds: float = 0.0
+    gone: pa.Table | None = None
 
 
 class ReferenceTables:
@@ -106,20 +107,22 @@ class ReferenceTables:
     def read(self, table: LoadTable, stream: SourceStream) -> Loaded:
         """The rows of a load, all at once: a table is joined whole or not at all."""
         frame = read_all(table.read, stream, time.time_ns() // 1000)
-        return Loaded(table.name, frame.toArrow(), stream.offset, stream.is_increment)
+        return Loaded(table.name, frame.toArrow(), stream.offset, stream.is_increment, gone=stream.gone)
 
     def take(self, name: str, frame: DataFrame) -> None:
         """More rows of a table, as ``read_all`` gives them: each replaces the row with its key."""
         self.absorb(name, frame.toArrow())
 
-    def absorb(self, name: str, rows: pa.Table, *, is_whole: bool = False, is_counted: bool = True) -> None:
-        """Rows of a load, good and bad, on top of what is held or in its place."""
+    def absorb(self, name: str, rows: pa.Table, *, is_whole: bool = False, is_counted: bool = True, gone: pa.Table | None = None) -> None:
+        """Rows of a load, good and bad, on top of what is held or in its place; without those of what is held that are ``gone``."""
         table = self._tables[name]
         good = rows.filter(pc.equal(rows[FATE], Fate.OK.value))
         if is_counted:
             self._set_aside(table.read, rows, good.num_rows)
         good = good.sort_by(SEQ).drop_columns([FATE, RAW_TEXT, SEQ])
         held = None if is_whole else self._rows.get(name)
+        if held is not None and gone is not None and gone.num_rows:
+            held = _without(held, gone)
         both = good if held is None else pa.concat_tables([held, good])
         self.put(name, both if name in self._versioned else _latest(both, table.primary_key))
 
@@ -213,6 +216,15 @@ def _latest(rows: pa.Table, primary_key: tuple[str, ...]) -> pa.Table:
     placed = rows.select(keys).append_column(_ORDER, pa.array(range(rows.num_rows), pa.int64()))
     last = placed.group_by(keys).aggregate([(_ORDER, "max")])[f"{_ORDER}_max"]
     return rows.take(last.take(pc.sort_indices(last)))
+
+
+def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
+    """Those that have none of the combinations of values that are gone, in their order."""
+    names = gone.column_names
+    placed = rows.select(names).append_column(_ORDER, pa.array(range(rows.num_rows), pa.int64()))
+    wanted = pa.table([gone[name].cast(rows.schema.field(name).type) for name in names], names=names)
+    stays = placed.join(wanted, names, join_type="left anti")[_ORDER]
+    return rows.take(stays.take(pc.sort_indices(stays)))
 
 
 def _not_loaded(name: str, wait: int, error: Exception) -> JobError:

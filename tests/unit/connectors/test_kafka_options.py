@@ -7,7 +7,7 @@ import pytest
 from windrow.compiling import compile_sql
 from windrow.connectors.kafka.client import Complaints, asking_settings
 from windrow.connectors.kafka.security import for_java
-from windrow.connectors.kafka.source import _options
+from windrow.connectors.kafka.source import _start_options
 from windrow.connectors.kafka.source_failures import explain_failure
 from windrow.connectors.kafka.source_options import lane, lane_of
 from windrow.connectors.kafka.source_settings import SourceSettings, Topics
@@ -65,8 +65,7 @@ def test_raw_values_need_one_column_of_text_or_bytes() -> None:
 
 def test_partitions_that_offsets_leave_out_follow_the_reset() -> None:
     found = settings({**TOPIC, "starting.offsets": '{"t": {"1": 7}}', "auto.offset.reset": "latest"})
-    assert _options(found, {"t": 3}, is_table=False)["startingOffsets"] == '{"t": {"0": -1, "1": 7, "2": -1}}'
-    assert _options(found, {"t": 3}, is_table=True)["startingOffsets"] == "earliest"
+    assert _start_options(found, {"t": 3})["startingOffsets"] == '{"t": {"0": -1, "1": 7, "2": -1}}'
 
 
 def test_a_login_is_given_to_both_clients() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from windrow.connectors.kafka.client import Complaints, asking_settings, refused_setting, saying_why
@@ -16,6 +17,14 @@ from windrow.errors import UsageError, WindrowError
 from windrow.resilience import Guard, RetryRule
 
 _CALL_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The first offset of a partition, and the one after its last record that may be read."""
+
+    start: int
+    end: int
 
 
 class Brokers:
@@ -43,6 +52,21 @@ class Brokers:
             found = self._admin.list_topics(timeout=_CALL_SECONDS)
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
 
+    def bounds(self, topics: Mapping[str, int]) -> dict[str, dict[int, Bounds]]:
+        """Of every partition, by the isolation that the client's settings ask for."""
+        return self.guard.call("ask how far its topics go", lambda: self._bounds(topics))
+
+    def _bounds(self, topics: Mapping[str, int]) -> dict[str, dict[int, Bounds]]:
+        isolation = self._client.get("isolation.level", "read_committed")
+        own = {"group.id": "windrow-tables", "enable.auto.commit": False, "isolation.level": isolation}
+        consumer = Consumer({**asking_settings(self.servers, self._client, self._complaints), **own})
+        try:
+            return {topic: {number: _bounds(consumer, topic, number) for number in range(count)} for topic, count in topics.items()}
+        except KafkaException as error:
+            raise self._complaints.or_worse(error) from error
+        finally:
+            consumer.close()
+
     @cached_property
     def _admin(self) -> AdminClient:
         try:
@@ -57,3 +81,8 @@ class Brokers:
         return UsageError(
             NO_TOPIC, f"{missing} cannot be found at {self.servers}; {known}", "make it first, or raise 'topic.wait.timeout' = '5m'"
         )
+
+
+def _bounds(consumer: Consumer, topic: str, number: int) -> Bounds:
+    start, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL_SECONDS)
+    return Bounds(int(start), int(end))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
@@ -12,6 +13,7 @@ from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.security import BAD_OPTION, for_java
 from windrow.connectors.kafka.source_options import lane_of
 from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
+from windrow.connectors.kafka.table import Span, latest_records, span_of, taken_back
 from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.jars import KAFKA_CONNECTOR, jar_files, locked_jars
@@ -23,7 +25,7 @@ NO_CONNECTOR = "WR868"
 _SPELLED_AS_JSON = ("json", "avro")
 # Of a record as it was written: what is made of these is made when it is needed.
 _KEY_BYTES, _HEADER_LIST = "_key_bytes", "_header_list"
-_KEYS = {"text": f"make_valid_utf8(CAST({_KEY_BYTES} AS STRING))", "base64": f"base64({_KEY_BYTES})"}
+_KEYS = {"text": "make_valid_utf8(CAST({0} AS STRING))", "base64": "base64({0})"}
 # The input order as one whole number: rows of a partition by offset, and those of different partitions in turn.
 _PLACE = "shiftleft(_offset, 20) + pmod(crc32(CAST(_topic AS BINARY)) * 1024 + _partition, 1048576)"
 # Spark refuses a map with the same key twice; of headers with one name, the last counts.
@@ -31,8 +33,6 @@ _NAMES = f"array_distinct({_HEADER_LIST}.key)"
 _LAST = f"make_valid_utf8(CAST(element_at(filter({_HEADER_LIST}, h -> h.key = name), -1).value AS STRING))"
 _HEADERS = f"CASE WHEN size({_HEADER_LIST}) > 0 THEN map_from_arrays({_NAMES}, transform({_NAMES}, name -> {_LAST})) END"
 _NO_HEADERS = "CAST(NULL AS MAP<STRING, STRING>)"
-# A record without a value takes back those before it with the same key.
-_TAKEN_BACK = "max(offset) FILTER (WHERE value IS NULL) OVER (PARTITION BY topic, partition, key)"
 
 
 def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
@@ -42,15 +42,27 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     brokers = Brokers(settings.servers, settings.client, settings.wait)
     # Whoever loads a table waits for it in turn.
     topics = brokers.wait_for(settings.topics, 0 if request.is_table else settings.wait, settings.interval)
-    records = _load(spark, request, _options(settings, topics, is_table=request.is_table))
     if request.is_table:
-        records = records.selectExpr("*", f"{_TAKEN_BACK} AS taken_back")
-        records = records.where("value IS NOT NULL AND (key IS NULL OR offset > coalesce(taken_back, -1))")
-    frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
+        return _open_table(spark, request, settings, span_of(brokers.bounds(topics), request.since))
+    records = _load(spark, request, {**_options(settings), **_start_options(settings, topics)})
     lanes = tuple(lane_of(request.options, topic, partition) for topic, count in topics.items() for partition in range(count))
     mirror = GroupMirror(settings.servers, settings.client, settings.group, request.options)
+    return replace(_stream(request, settings, records), partitions=lanes, reading=mirror)
+
+
+def _open_table(spark: SparkSession, request: SourceRequest, settings: SourceSettings, span: Span) -> SourceStream:
+    records = _load(spark, request, {**_options(settings), **span.options})
+    stream = _stream(request, settings, latest_records(records))
+    if not span.is_increment:
+        return replace(stream, offset=span.offset)
+    gone = None if span.is_empty else taken_back(records, _key_column(settings))
+    return replace(stream, offset=span.offset, is_increment=True, is_unchanged=span.is_empty, gone=gone)
+
+
+def _stream(request: SourceRequest, settings: SourceSettings, records: DataFrame) -> SourceStream:
+    frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
     later = {**_provenance(settings), **decoding}
-    return SourceStream(frame, lanes, "json" if settings.format in _SPELLED_AS_JSON else None, later, None if request.is_table else mirror)
+    return SourceStream(frame, 1, "json" if settings.format in _SPELLED_AS_JSON else None, later)
 
 
 def _load(spark: SparkSession, request: SourceRequest, options: dict[str, str]) -> DataFrame:
@@ -97,23 +109,24 @@ def _package_hint() -> str:
     return f"start it with spark.jars.packages={wanted.coordinates}"
 
 
-def _options(settings: SourceSettings, topics: dict[str, int], *, is_table: bool) -> dict[str, str]:
-    """The options of Spark's connector."""
+def _options(settings: SourceSettings) -> dict[str, str]:
+    """The options of Spark's connector, but for where it begins."""
     which = {"subscribePattern": settings.topics.pattern} if settings.topics.pattern else {"subscribe": ",".join(settings.topics.names)}
-    options = {
+    return {
         "kafka.bootstrap.servers": settings.servers,
         **{f"kafka.{key}": value for key, value in for_java(settings.client).items()},
         **which,
         "includeHeaders": str(settings.has_headers).lower(),
         "failOnDataLoss": str(settings.fails_on_loss).lower(),
     }
-    if is_table:
-        return {**options, "startingOffsets": "earliest", "endingOffsets": "latest"}
-    options["maxOffsetsPerTrigger"] = str(settings.per_batch)
+
+
+def _start_options(settings: SourceSettings, topics: dict[str, int]) -> dict[str, str]:
+    most = {"maxOffsetsPerTrigger": str(settings.per_batch)}
     if settings.start_millis is not None:
         # Where no record is that young, the next one to come is the first.
-        return {**options, "startingTimestamp": str(settings.start_millis), "startingOffsetsByTimestampStrategy": "latest"}
-    return {**options, "startingOffsets": _starting_offsets(settings, topics)}
+        return {**most, "startingTimestamp": str(settings.start_millis), "startingOffsetsByTimestampStrategy": "latest"}
+    return {**most, "startingOffsets": _starting_offsets(settings, topics)}
 
 
 def _starting_offsets(settings: SourceSettings, topics: dict[str, int]) -> str:
@@ -144,8 +157,17 @@ def _columns(settings: SourceSettings) -> list[Column]:
     if _only_topic(settings) is None:
         columns.append(F.col("topic").alias("_topic"))
     is_avro = settings.key_format == "avro"
-    columns.append(avro_as_json(F.col("key"), _avro(settings)).alias("_key") if is_avro else F.col("key").alias(_KEY_BYTES))
+    columns.append(_key_column(settings).alias("_key") if is_avro else F.col("key").alias(_KEY_BYTES))
     return [*columns, *([F.col("headers").alias(_HEADER_LIST)] if settings.has_headers else ())]
+
+
+def _key_column(settings: SourceSettings) -> Column:
+    """``_key`` of a record."""
+    from pyspark.sql import functions as F
+
+    if settings.key_format == "avro":
+        return avro_as_json(F.col("key"), _avro(settings))
+    return F.expr(_KEYS[settings.key_format].format("key"))
 
 
 def _provenance(settings: SourceSettings) -> dict[str, str]:
@@ -153,7 +175,7 @@ def _provenance(settings: SourceSettings) -> dict[str, str]:
     topic = _only_topic(settings)
     return {
         **({} if topic is None else {"_topic": f"'{topic}'"}),
-        **({"_key": _KEYS[settings.key_format]} if settings.key_format in _KEYS else {}),
+        **({"_key": _KEYS[settings.key_format].format(_KEY_BYTES)} if settings.key_format in _KEYS else {}),
         "_headers": _HEADERS if settings.has_headers else _NO_HEADERS,
         SEQ: _PLACE,
     }
