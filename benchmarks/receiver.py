@@ -124,17 +124,23 @@ def read_window(base: Path, footers: Path, window: Window, reading: Reading, lea
 
 def looks(base: Path, footers: Path) -> tuple[int, list[float]]:
     """How many files there are, and how long all of them take to be known: at first, in the next run, at the next look of it."""
-    times, caches = [], [FooterCache(footers)]
-    tables = ("logs", "log_attrs", "resource_attrs", "scope_attrs")
-    for step in ("cold", "next run", "next look"):
+
+    def open_folder() -> Discovery:
+        return Discovery(Base(str(base)), FooterCache(footers), TIMING, TimeRule())
+
+    def look(discovery: Discovery) -> int:
+        below = [discovery.files_by_id(table, "parent_id") for table in ("log_attrs", "resource_attrs", "scope_attrs")]
+        return len(discovery.timed_files("logs")) + sum(len(files) for by_part in below for files in by_part.values())
+
+    def seconds(action: Callable[[], object]) -> float:
         began = time.process_time()
-        if step != "next look":
-            caches.append(FooterCache(footers))
-            discovery = Discovery(Base(str(base)), caches[-1], TIMING, TimeRule())
-        count = len(discovery.timed_files("logs"))
-        count += sum(len(own) for table in tables[1:] for own in discovery.files_by_id(table, "parent_id").values())
-        times.append(time.process_time() - began)
-    return count, times
+        action()
+        return time.process_time() - began
+
+    cold, fresh = seconds(lambda: look(open_folder())), seconds(lambda: look(open_folder()))
+    discovery = open_folder()
+    count = look(discovery)
+    return count, [cold, fresh, seconds(lambda: look(discovery))]
 
 
 def memory_mb() -> int:

@@ -102,6 +102,7 @@ def _facts(status: ReceiverStatus) -> Any:
     made = table("what", "value")
     done = "nothing yet" if status.done is None else show_micros(status.done // 1000)
     made.add_row("windows handed over up to", done)
+    made.add_row("windows done, and in work", f"{status.windows_done:,}, {status.in_work:,}")
     made.add_row("windows with data that are safe now", f"{status.safe:,}")
     made.add_row("windows with data that are waiting", f"{status.waiting:,}")
     made.add_row("rows handed over", f"{status.rows:,}")

@@ -25,10 +25,15 @@ OTAP = "otap"
 
 @dataclass(frozen=True)
 class ReceiverStatus:
-    """Times are nanoseconds. Windows ``safe`` could be read now, ``waiting`` ones not yet. Counts of reading are of the plans kept."""
+    """Times are nanoseconds. Windows ``safe`` could be read now, ``waiting`` ones not yet; ``in_work`` are those of a batch not yet done.
+
+    Counts of reading, and of windows that are done, are of the plans kept.
+    """
 
     begin: int | None
     done: int | None
+    windows_done: int
+    in_work: int
     safe: int
     waiting: int
     files: int
@@ -81,9 +86,13 @@ class JobReceivers:
         left = list(busy_windows(settings.timing, first, max(last, first), ranges))
         safe = sum(settings.timing.safe_at(window) <= clock for window in left)
         late, reports = notes.late(), notes.reports()
+        committed = self._committed(read)
+        windows_done = len({cover.window for plan in plans if plan.end <= committed for cover in plan.covers})
         return ReceiverStatus(
             begin,
             done,
+            windows_done,
+            len({cover.window for plan in plans for cover in plan.covers}) - windows_done,
             safe,
             len(left) - safe,
             len(files),
@@ -96,6 +105,12 @@ class JobReceivers:
             sum(report.ambiguous for report in reports),
             tuple(sorted({table for report in reports for table in report.missing})),
         )
+
+    def _committed(self, read: Read) -> int:
+        """Up to where the batches that are done go."""
+        place = self.job.reads.index(read)
+        offsets = [own[place].get("until_ns") for own in self._history.reached().values() if place < len(own)]
+        return max((until for until in offsets if until is not None), default=-(2**63))
 
     def plan_reprocessing(self, start: int, until: int | None) -> Reprocessing:
         """What it would take to read windows from ``start`` again; nothing is changed yet."""

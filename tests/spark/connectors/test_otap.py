@@ -83,6 +83,7 @@ def test_a_job_goes_on_and_late_rows_are_listed(spark: SparkSession, tmp_path: P
     assert _rows(tmp_path) == [*before[:2], ("13:47", "host A", 2, 2), *before[3:]]
     status = receivers.status(receivers.reads[0])
     assert (status.rows, status.late_rows, status.safe, status.waiting) == (13, 0, 0, 0)
+    assert (status.windows_done, status.in_work) == (3, 0)
     with pytest.raises(UsageError, match="WR884"):
         receivers.plan_reprocessing(at("13:00"), None)
 
