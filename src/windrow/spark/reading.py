@@ -20,6 +20,7 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
+_END = "windrow_end"  # the name of the only field of an object that we put behind a row's own
 _SPACE = r"' \t\r\n'"  # around a JSON value
 # Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
 _NOW = "\x00now\x00"
@@ -105,15 +106,15 @@ def _is_not_one_object(text: str) -> str:
     """SQL that is true for JSON that begins with anything but an object, or does not end with it: Spark's parser stops there in silence.
 
     Text whose first closing brace is its last character needs no second look. The others are parsed once more, to be skipped over:
-    as the only element of an array, and as the only field of an object, of which only one value with nothing behind it can be both.
+    as the first element of an array whose second element is known. With anything behind the object, that is not the second.
     """
     # To trim anything but spaces costs as much as to parse, so it is done only where something may be to trim.
     begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
     end = f"CASE WHEN endswith({text}, '}}') THEN {text} ELSE rtrim({_SPACE}, {text}) END"
     ends, is_flat = f"endswith({end}, '}}')", f"locate('}}', {text}) = length({end})"
-    in_array = f"size(from_json(concat('[', {text}, ']'), 'ARRAY<STRUCT<x: INT>>')) = 1"
-    in_object = f"""from_json(concat('{{"x":', {text}, '}}'), 'STRUCT<x: STRUCT<y: INT>>').x IS NOT NULL"""
-    return f"NOT ({begins} AND {ends} AND ({is_flat} OR coalesce({in_array} AND {in_object}, false)))"
+    array = f"""from_json(concat('[', {text}, ',{{"{_END}":1}}]'), 'ARRAY<STRUCT<{_END}: INT>>')"""
+    is_alone = f"coalesce(get({array}, 1).{_END} = 1, false)"
+    return f"NOT ({begins} AND {ends} AND ({is_flat} OR {is_alone}))"
 
 
 def spark_type(column: ColumnDef) -> str:
