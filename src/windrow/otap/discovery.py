@@ -60,6 +60,7 @@ class Discovery:
         for file in self._base.list_table(table):
             footer = self._cache.footer(self._base, file)
             if footer.fault is None:
+                self._base.trust(file)
                 found.setdefault(file.part_id, []).append((file, footer.bounds.get(column)))
         self._cache.save()
         return found
@@ -74,6 +75,7 @@ class Discovery:
         footer = self._cache.footer(self._base, file)
         if footer.fault is not None:
             return DataFile(file, footer, None, f"unreadable: {footer.fault}")
+        self._base.trust(file)
         times = times_of(footer, self._rule)
         if times is None and footer.rows:
             times = range_of_name(file.path.rpartition("/")[2], self._timing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,12 @@ class Base:
             hint = "a folder, or an address that Arrow can open: s3://, gs://, abfss://, hdfs://"
             raise UsageError("WR880", f"cannot open {address}: {str(error).splitlines()[0]}", hint) from error
         self.is_there = info.type == pafs.FileType.Directory
+        # Files that were found whole. An exporter does not write to such a file again, so nothing more is asked about it.
+        self._whole: dict[str, Listed] = {}
+
+    def trust(self, file: Listed) -> None:
+        """A file is whole: as long as it is there, it is as it was."""
+        self._whole[file.path] = file
 
     def open(self, path: str) -> pa.NativeFile:
         return self.files.open_input_file(f"{self.root}/{path}")
@@ -65,17 +72,44 @@ class Base:
 
     def _listed(self, table: str) -> Iterator[Listed]:
         for folder in (table, *(f"{name}/{table}" for name in self._other_folders())):
-            selector = pafs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)
-            for info in self.files.get_file_info(selector):
+            if isinstance(self.files, pafs.LocalFileSystem):
+                # Size and time are a call to the system for each file, which takes longer than anything else here.
+                yield from self._local(table, folder)
+                continue
+            for info in self.files.get_file_info(pafs.FileSelector(f"{self.root}/{folder}", allow_not_found=True, recursive=True)):
                 # A file that is still being uploaded has something after its ending.
                 if info.is_file and info.path.endswith(_SUFFIX):
-                    path = info.path[len(self.root) :].lstrip("/")
-                    yield Listed(table, part_of(path.rpartition("/")[0], table), path, info.size, info.mtime_ns or 0)
+                    own = info.path[len(self.root) :].lstrip("/")
+                    yield Listed(table, part_of(own.rpartition("/")[0], table), own, info.size, info.mtime_ns or 0)
+
+    def _local(self, table: str, folder: str) -> Iterator[Listed]:
+        try:
+            entries = os.scandir(f"{self.root}/{folder}")
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        part = part_of(folder, table)
+        with entries:
+            for entry in entries:
+                path = f"{folder}/{entry.name}"
+                if (known := self._whole.get(path)) is not None:
+                    yield known
+                elif entry.is_dir():
+                    yield from self._local(table, path)
+                elif entry.name.endswith(_SUFFIX) and (info := _size_and_time(entry)) is not None:
+                    yield Listed(table, part, path, *info)
 
     def _other_folders(self) -> list[str]:
         """Folders that are no table: partitions, where they stand above the tables."""
         selector = pafs.FileSelector(self.root, allow_not_found=True)
         return [info.base_name for info in self.files.get_file_info(selector) if not info.is_file and info.base_name not in TABLES]
+
+
+def _size_and_time(entry: os.DirEntry[str]) -> tuple[int, int] | None:
+    try:
+        info = entry.stat()
+    except FileNotFoundError:
+        return None  # gone since it was listed
+    return info.st_size, info.st_mtime_ns
 
 
 @lru_cache(maxsize=65_536)
