@@ -94,3 +94,19 @@ def test_a_torn_cache_costs_a_reading_and_no_more(tmp_path: Path) -> None:
     assert torn.reads == 1
     assert FooterCache(kept).reads == 0
     assert found(tmp_path, cache=FooterCache(kept)) == files
+
+
+def test_a_file_is_looked_at_until_it_is_whole(tmp_path: Path) -> None:
+    write(tmp_path, "logs", [log(at("14:00"))], "A")
+    path = tmp_path / "logs" / "_part_id=A" / "part-x.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    discovery = Discovery(Base(str(tmp_path)), FooterCache(tmp_path / "footers"), Timing(), TimeRule())
+    assert [file.times for file in discovery.timed_files("logs")] == [None]
+    path.write_bytes(whole)
+    assert [file.times for file in discovery.timed_files("logs")] == [(at("14:00"), at("14:00"))]
+    # From here on nobody asks for its size and time, only whether it is there.
+    path.write_bytes(b"")
+    assert [file.listed.size for file in discovery.timed_files("logs")] == [len(whole)]
+    path.unlink()
+    assert discovery.timed_files("logs") == []
