@@ -56,13 +56,14 @@ def arrow_batches(frame: DataFrame, rows_at_once: int = 2_000) -> Iterator[pa.Re
         while running:
             served = running.popleft().result()
             running.extend(pool.submit(run, number) for number in islice(waiting, 1))
-            for message in _messages(served):
+            for message in messages_of(served):
                 yield pa.ipc.read_record_batch(pa.py_buffer(message), schema)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _messages(served: Any) -> Iterator[bytes]:
+def messages_of(served: Any) -> Iterator[bytes]:
+    """What Spark holds ready on a socket, piece by piece."""
     from pyspark.serializers import NoOpSerializer
     from pyspark.util import _load_from_socket
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from windrow.connectors.streaming import messages_of
 from windrow.spark.expressions import BATCH_CONSTANT
 
 if TYPE_CHECKING:
@@ -74,9 +75,6 @@ class Prepared:
         return _name(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
 
     def run(self, given: DataFrame, values: Sequence[int]) -> pa.Table:
-        from pyspark.serializers import NoOpSerializer
-        from pyspark.util import _load_from_socket
-
         for value, arrays in zip(values, self.slots, strict=True):
             for array in arrays:
                 array.setLong(0, value)
@@ -87,8 +85,7 @@ class Prepared:
             # A list of one: the operators have no other child.
             plan = operator.withNewChildren(leaf.children().appended(plan))
         served = _jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
-        with _load_from_socket(served, NoOpSerializer()) as messages:
-            batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages]
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages_of(served)]
         return pa.Table.from_batches(batches, self.schema)
 
 
