@@ -20,7 +20,6 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
-_END = "windrow_end"  # the name of the only field of an object that we put behind a row's own
 _SPACE = r"' \t\r\n'"  # around a JSON value
 # Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
 _NOW = "\x00now\x00"
@@ -103,18 +102,13 @@ def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
 
 
 def _is_not_one_object(text: str) -> str:
-    """SQL that is true for JSON that begins with anything but an object, or does not end with it: Spark's parser stops there in silence.
+    """SQL that is true for JSON that begins with anything but an object, or goes on after it: Spark's parser stops there in silence.
 
-    Text whose first closing brace is its last character needs no second look. The others are parsed once more, to be skipped over:
-    as the first element of an array whose second element is known. With anything behind the object, that is not the second.
+    As the first of two elements, an object with anything behind it makes an array of another length, or none at all.
     """
     # To trim anything but spaces costs as much as to parse, so it is done only where something may be to trim.
     begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
-    end = f"CASE WHEN endswith({text}, '}}') THEN {text} ELSE rtrim({_SPACE}, {text}) END"
-    ends, is_flat = f"endswith({end}, '}}')", f"locate('}}', {text}) = length({end})"
-    array = f"""from_json(concat('[', {text}, ',{{"{_END}":1}}]'), 'ARRAY<STRUCT<{_END}: INT>>')"""
-    is_alone = f"coalesce(get({array}, 1).{_END} = 1, false)"
-    return f"NOT ({begins} AND {ends} AND ({is_flat} OR {is_alone}))"
+    return f"NOT ({begins} AND coalesce(json_array_length(concat('[', {text}, ',0]')) = 2, false))"
 
 
 def spark_type(column: ColumnDef) -> str:
