@@ -152,7 +152,9 @@ class _CaseJob(RunningJob):
         return self._case.now
 
     def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
-        return BatchInput(batch_id, rows, now, self.is_end, self.force)
+        # Of a stream without columns nobody has said anything, and it brings nothing.
+        known = {read.name for read in self.job.reads if read.columns}
+        return BatchInput(batch_id, {name: own for name, own in rows.items() if name in known}, now, self.is_end, self.force)
 
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         super()._commit(result, replay, is_end=is_end)
