@@ -123,7 +123,10 @@ class _Renderer:
     def _operator(self, expr: Unary | Binary | Between | InList | Like | IsNull | IsDistinct | InQuery) -> tuple[str, int]:
         match expr:
             case Unary(op="NOT", operand=operand):
-                return f"NOT {self.expr(operand, NOT)}", NOT
+                text = self.expr(operand, NOT)
+                # NOT EXISTS is read as one word: what follows would be said of both.
+                is_torn = text.startswith("EXISTS (") and not isinstance(operand, Exists)
+                return f"NOT ({text})" if is_torn else f"NOT {text}", NOT
             case Unary(op=op, operand=operand):
                 # Never "--", which starts a comment.
                 return f"{op}{self.expr(operand, UNARY + 1)}", UNARY

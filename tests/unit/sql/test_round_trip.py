@@ -149,6 +149,7 @@ def _expr(sql: str) -> Expr:
         ("lag(x ignore nulls) over (order by t)", "lag(x) IGNORE NULLS OVER (ORDER BY t)"),
         ("sum(x) over (rows 2 preceding)", "sum(x) OVER (ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)"),
         ("not exists (select 1)", "NOT EXISTS (SELECT 1)"),
+        ("not (exists (select 1)) is not null", "NOT (EXISTS (SELECT 1) IS NOT NULL)"),
         ("x not in (select a from b)", "x NOT IN (SELECT a FROM b)"),
         ("cast(a as map<string,array<int>>)", "CAST(a AS MAP<STRING,ARRAY<INT>>)"),
     ],
