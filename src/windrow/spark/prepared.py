@@ -56,16 +56,16 @@ def _filled(template: str, values: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Prepared:
-    """``above`` are the operators from the last to the first, ``leaf`` the one that reads the rows. ``shape`` is that of the rows.
+    """``above`` are the operators from the first to the last, ``shape`` is that of the rows, ``leaf_of`` makes what reads them.
 
-    ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``scan`` makes another leaf.
+    ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``no_children`` is Spark's empty list.
     """
 
     frame: DataFrame
     schema: pa.Schema
     above: tuple[Any, ...]
-    leaf: Any
-    scan: Any
+    leaf_of: Callable[[Any], Any]
+    no_children: Any
     shape: str
     slots: tuple[tuple[Any, ...], ...]
 
@@ -78,12 +78,10 @@ class Prepared:
         for value, arrays in zip(values, self.slots, strict=True):
             for array in arrays:
                 array.setLong(0, value)
-        leaf = self.leaf
-        rdd = given._jdf.logicalPlan().rdd()
-        plan = self.scan(leaf.output(), rdd, leaf.name(), leaf.outputPartitioning(), leaf.outputOrdering(), leaf.stream())
+        plan = self.leaf_of(given._jdf.logicalPlan().rdd())
         for operator in self.above:
-            # A list of one: the operators have no other child.
-            plan = operator.withNewChildren(leaf.children().appended(plan))
+            # None of the operators has another child.
+            plan = operator.withNewChildren(self.no_children.appended(plan))
         served = _jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
         batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages_of(served)]
         return pa.Table.from_batches(batches, self.schema)
@@ -108,8 +106,7 @@ def prepare(given: DataFrame, template: str, values: Sequence[int], make: Callab
     if not all(slots):
         return None
     schema = to_arrow_schema(frame.schema, timezone="UTC")
-    scan = _jvm_of(frame).org.apache.spark.sql.execution.RDDScanExec
-    return Prepared(frame, schema, tuple(reversed(above)), leaf, scan, plan.schema().json(), slots)
+    return Prepared(frame, schema, tuple(reversed(above)), _leaves_like(frame, leaf), leaf.children(), plan.schema().json(), slots)
 
 
 def _is_anyhow(plan: Any) -> bool:
@@ -131,6 +128,13 @@ def _operators(plan: Any) -> tuple[list[Any], Any | None]:
         above.append(plan)
         plan = plan.children().head()
     return above, plan if _name(plan) == "RDDScanExec" and _is_anyhow(plan) else None
+
+
+def _leaves_like(frame: DataFrame, leaf: Any) -> Callable[[Any], Any]:
+    """What is asked of the leaf is asked once: each question is a call into the JVM."""
+    scan = _jvm_of(frame).org.apache.spark.sql.execution.RDDScanExec
+    output, others = leaf.output(), (leaf.name(), leaf.outputPartitioning(), leaf.outputOrdering(), leaf.stream())
+    return lambda rdd: scan(output, rdd, *others)
 
 
 def _slots(above: Sequence[Any], marks: Sequence[int]) -> tuple[tuple[Any, ...], ...]:
