@@ -15,7 +15,7 @@ from windrow.plan.stages import Derive, Job, LookBack, Read
 from windrow.spark.carrying import ROW, carried_row, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import of_batch, to_sql
-from windrow.spark.feeds import ROWS_COUNT
+from windrow.spark.feeds import JUDGED, ROWS_COUNT
 from windrow.spark.flow import Flow
 from windrow.spark.lanes import lane_of
 from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 # Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
 LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
-JUDGED = "_judged"
 # Columns by which rows that are in the driver are accounted for.
 RIDING = (JUDGED, LANE, ROW, GREATEST, BEHIND)
 # Fates that a source gives; the rest are a statement's.
@@ -86,11 +85,11 @@ class Accountant:
 
     def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, shape: StructType, result: BatchResult) -> dict[int, int]:
         """Counts of rows by fate, partition and the row that is set aside, ``passed`` by statement; gives the clock's maxima."""
-        found = found.rename_columns(["_judged" if name == FATE else name for name in found.column_names])
+        found = found.rename_columns([JUDGED if name == FATE else name for name in found.column_names])
         found = unpack_rows(found, shape)
         self.book_source(read.name, found, result.batch_id, result)
         result.ledger.source(read.name).late_warned += pc.sum(found[BEHIND]).as_py() or 0
-        good = found.filter(pc.equal(found["_judged"], Fate.OK.value))
+        good = found.filter(pc.equal(found[JUDGED], Fate.OK.value))
         total = pc.sum(good[ROWS_COUNT]).as_py() or 0
         for statement, column in passed.items():
             book_filter(result.ledger, statement, total, pc.sum(good[column]).as_py() or 0)
@@ -117,7 +116,7 @@ class Accountant:
         account = result.ledger.source(name)
         what = policies(read)
         for fate in SOURCE_FATES:
-            rows = fed.filter(pc.equal(fed["_judged"], fate.value))
+            rows = fed.filter(pc.equal(fed[JUDGED], fate.value))
             count = pc.sum(rows[ROWS_COUNT]).as_py() or 0
             if not count:
                 continue
@@ -128,7 +127,7 @@ class Accountant:
             (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += count
             if policy == "dead_letter":
                 result.dead_letters.extend(_letters(fate, name, rows, batch_id))
-        others = fed.filter(pc.invert(pc.is_in(fed["_judged"], pa.array([f.value for f in SOURCE_FATES], fed["_judged"].type))))
+        others = fed.filter(pc.invert(pc.is_in(fed[JUDGED], pa.array([f.value for f in SOURCE_FATES], fed[JUDGED].type))))
         good = pc.sum(others[ROWS_COUNT]).as_py() or 0
         account.rows_in += good
         account.passed += good
@@ -137,7 +136,7 @@ class Accountant:
         """Rows that a statement itself could not place in time: its own event time is missing or far in the future."""
         account = result.ledger.statement(statement)
         for fate in (Fate.NO_EVENT_TIME, Fate.FUTURE):
-            rows = fed.filter(pc.equal(fed["_judged"], fate.value))
+            rows = fed.filter(pc.equal(fed[JUDGED], fate.value))
             letters = _letters(fate, source, rows, batch_id, statement)
             account.rows_in += len(letters)
             account.dead[fate.code] += len(letters)
@@ -200,7 +199,7 @@ def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: 
 
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
-    still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found["_judged"].type)
-    moving = found.filter(pc.invert(pc.is_in(found["_judged"], still)))
+    still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found[JUDGED].type)
+    moving = found.filter(pc.invert(pc.is_in(found[JUDGED], still)))
     reached = moving.group_by(LANE).aggregate([(GREATEST, "max")]).to_pylist()
     return {row[LANE]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}

@@ -18,7 +18,7 @@ from windrow.errors import WindrowError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate
-from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT
+from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT
 from windrow.spark.folders import LocalFolder
 from windrow.spark.home import kept_rows, refused_rows, without_carried
 from windrow.spark.job_state import Change, JobState, StepInput
@@ -59,11 +59,11 @@ class BucketWork:
         fed = pa.Table.from_batches(there)
         nullable = [field.with_name(name).with_nullable(True) for name, field in zip(names, fed.schema, strict=True)]
         fed = pa.table(fed.columns, schema=pa.schema(nullable))
-        kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
+        kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
         for bucket in pc.unique(kept[BUCKET]).to_pylist():
             rows = kept_rows(kept.filter(pc.equal(kept[BUCKET], bucket))).drop_columns([BUCKET])
             self._place(bucket).write(_rows_name(batch_id), encode({}, {_ROWS: rows}))
-        aside = fed.filter(pc.not_equal(fed["_judged"], Fate.OK.value))
+        aside = fed.filter(pc.not_equal(fed[JUDGED], Fate.OK.value))
         books = pa.concat_tables([aside, _summed(kept)]).drop_columns([BUCKET])
         yield pa.RecordBatch.from_pydict({"payload": [encode({}, {_BOOKS: books})]}, PAYLOAD)
 
@@ -135,7 +135,7 @@ def _summed(kept: pa.Table) -> pa.Table:
     """Rows that go to the step, as the driver books them: sums by slice, in a table of the same shape."""
     sums = {name: "sum" for name in (ROWS_COUNT, INCLUDED) if name in kept.column_names}
     sums.update({name: "max" for name in kept.column_names if name.startswith(CLOCK)})
-    found = kept.group_by([SLICE, "_judged"]).aggregate(list(sums.items()))
-    named = {**{name: found[f"{name}_{how}"] for name, how in sums.items()}, SLICE: found[SLICE], "_judged": found["_judged"]}
+    found = kept.group_by([SLICE, JUDGED]).aggregate(list(sums.items()))
+    named = {**{name: found[f"{name}_{how}"] for name, how in sums.items()}, SLICE: found[SLICE], JUDGED: found[JUDGED]}
     columns = [named[field.name].cast(field.type) if field.name in named else pa.nulls(found.num_rows, field.type) for field in kept.schema]
     return pa.table(columns, schema=kept.schema)

@@ -28,6 +28,7 @@ from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.speech import WHEN
 
+JUDGED = "_judged"  # what became of a row: the number of its fate
 ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
 TIME = "_t"  # event time, microseconds
 CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
@@ -195,7 +196,7 @@ def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> in
     fixed = fixed_of(stage)
     if fixed is None or not stage.lateness:
         return 0
-    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
+    kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
     if EPOCH in fed.column_names:
         is_late = pc.less_equal(pc.add(kept[SLICE], fixed.size), kept[SINCE])
     elif watermark is None:

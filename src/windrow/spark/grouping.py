@@ -20,7 +20,7 @@ from windrow.spark.carrying import ROW, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.event_time import own_time_sql
-from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
+from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home, Resident, kept_rows
 from windrow.spark.homes import Homes
@@ -212,7 +212,7 @@ class Grouping:
         if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
             account.dropped[Fate.LATE.code] += late
             return
-        self._late(stage, fed.filter(pc.equal(fed["_judged"], Fate.LATE.value)), run)
+        self._late(stage, fed.filter(pc.equal(fed[JUDGED], Fate.LATE.value)), run)
 
     def _late(self, stage: Aggregate, rows: pa.Table, run: Run) -> None:
         """Late rows become dead letters, or the rows of the stream that the statement names."""
@@ -306,5 +306,5 @@ def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
 
 
 def _counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
-    sums = fed.group_by("_judged").aggregate([(ROWS_COUNT, "sum")]).to_pylist()
-    return {Fate(row["_judged"]): row[f"{ROWS_COUNT}_sum"] for row in sums}
+    sums = fed.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
+    return {Fate(row[JUDGED]): row[f"{ROWS_COUNT}_sum"] for row in sums}

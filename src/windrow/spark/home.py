@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from windrow.model.fate import Fate
 from windrow.spark.carrying import ROW
-from windrow.spark.feeds import CLOCK, INCLUDED, ROWS_COUNT
+from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import Queries, Select
 from windrow.windowing.sessions import LATE_ID
@@ -70,8 +70,8 @@ class Resident:
 
 def kept_rows(fed: pa.Table) -> pa.Table:
     """The rows for the step: those that were not set aside, without what is only booked."""
-    kept = fed.filter(pc.equal(fed["_judged"], Fate.OK.value))
-    return kept.drop_columns([c for c in kept.column_names if c in ("_judged", INCLUDED) or c.startswith(CLOCK)])
+    kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
+    return kept.drop_columns([c for c in kept.column_names if c in (JUDGED, INCLUDED) or c.startswith(CLOCK)])
 
 
 def without_carried(rows: pa.Table) -> tuple[pa.Table, pa.Table]:

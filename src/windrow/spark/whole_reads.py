@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.plan.stages import IntervalJoin, Job, Read
-from windrow.spark.accounting import JUDGED, RIDING, Accountant
+from windrow.spark.accounting import RIDING, Accountant
+from windrow.spark.feeds import JUDGED
 from windrow.spark.interval_join import side_frame
 from windrow.spark.querying import Select, frame_of_sql
 from windrow.spark.reading import FATE
