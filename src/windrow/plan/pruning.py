@@ -1,4 +1,4 @@
-"""Columns that no statement names are not read, where the connector can leave them out."""
+"""Columns that no statement names are not read where the connector can leave them out, and not decoded where rows are text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from windrow.plan.stages import Read, Stage
 
 def prune_reads(stages: Mapping[str, Stage], script: Script) -> dict[str, Stage]:
     """Every word of a script counts as a name, so what is left out is certainly not asked for. A star asks for everything."""
-    if not any(isinstance(stage, Read) and _is_prunable(stage) for stage in stages.values()) or any(map(_has_star, script.statements)):
+    if not any(isinstance(stage, Read) for stage in stages.values()) or any(map(_has_star, script.statements)):
         return dict(stages)
     words = {word.lower() for statement in script.statements for word in _words(statement)}
-    return {name: _pruned(stage, words) if isinstance(stage, Read) and _is_prunable(stage) else stage for name, stage in stages.items()}
-
-
-def _is_prunable(read: Read) -> bool:
-    return CONNECTORS[read.connector].columns is not None
+    return {name: _pruned(stage, words) if isinstance(stage, Read) else stage for name, stage in stages.items()}
 
 
 def _pruned(read: Read, words: set[str]) -> Read:
     kept = tuple(column for column in read.columns if column.name.lower() in words or column.name == read.time.column)
-    return replace(read, columns=kept)
+    if CONNECTORS[read.connector].columns is not None:
+        return replace(read, columns=kept)
+    return read if len(kept) == len(read.columns) else replace(read, asked=tuple(column.name for column in kept))
 
 
 def _has_star(node: Node) -> bool:

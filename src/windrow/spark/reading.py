@@ -85,30 +85,42 @@ def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> st
 
 def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
-    fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.columns), f"{quote(_CORRUPT)}: STRING"]
-    schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
+    schema = _json_schema([*(f"{quote(c.name)}: {spark_type(c)}" for c in read.decoded), f"{quote(_CORRUPT)}: STRING"])
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     original = ORIGINAL if ORIGINAL in columns else RAW
     others = [quote(name) for name in columns if name != RAW]
     texts = _select([*others, f"CAST({RAW} AS STRING) AS {RAW}"], source)
-    parsed = _select([*others, RAW, f"from_json({RAW}, '{schema}', {options}) AS {_DECODED}"], texts)
+    parsed = _select([*others, RAW, f"from_json({RAW}, {schema}, {options}) AS {_DECODED}"], texts)
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
     is_object = f"schema_of_variant(try_parse_json({RAW})) LIKE 'OBJECT%'"
     noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
     broken = f"{_DECODED} IS NULL OR {_is_not_one_object(RAW)} OR ({noted} AND NOT coalesce({is_object}, false))"
-    decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.columns]
+    decoded = [f"{_value_sql(read, c)} AS {quote(c.name)}" for c in read.columns]
     fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
 
 
-def _is_not_one_object(text: str) -> str:
-    """SQL that is true for JSON that begins with anything but an object, or goes on after it: Spark's parser stops there in silence.
+def _value_sql(read: Read, column: ColumnDef) -> str:
+    """A column that is only asked for in rows that are set aside is decoded by itself, in those: Spark computes no column in vain."""
+    if column in read.decoded:
+        return f"{_DECODED}.{quote(column.name)}"
+    schema = _json_schema([f"{quote(column.name)}: {spark_type(column)}"])
+    return f"from_json({RAW}, {schema}).{quote(column.name)}"
 
-    As the first of two elements, an object with anything behind it makes an array of another length, or none at all.
-    """
+
+def _json_schema(fields: Sequence[str]) -> str:
+    text = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
+
+
+def _is_not_one_object(text: str) -> str:
+    """SQL that is true for JSON that begins with anything but an object, or goes on after it: Spark's parser stops there in silence."""
+    # Where the first closing brace is the last character of all, nothing can follow the object. Most rows are so.
+    is_flat = f"(startswith({text}, '{{') AND octet_length(substring_index({text}, '}}', 1)) = octet_length({text}) - 1)"
     # To trim anything but spaces costs as much as to parse, so it is done only where something may be to trim.
     begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
-    return f"NOT ({begins} AND coalesce(json_array_length(concat('[', {text}, ',0]')) = 2, false))"
+    # As the first of two elements, an object with anything behind it makes an array of another length, or none at all.
+    return f"NOT ({is_flat} OR ({begins} AND coalesce(json_array_length(concat('[', {text}, ',0]')) = 2, false)))"
 
 
 def spark_type(column: ColumnDef) -> str:
