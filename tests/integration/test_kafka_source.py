@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.integration.conftest import Broker
 from tests.integration.topics import Record, Runner, only, options, send, until
+from tests.integration.written import read_topic
 from windrow.connectors.memory.runtime import SINKS
 from windrow.errors import JobError, UsageError, WindrowError
 
@@ -107,6 +109,45 @@ def test_no_record_stops_the_job(broker: Broker, run: Runner) -> None:
     letters = {letter["offset"]: letter for letter in run.dead_letters()}
     assert {o: letter["code"] for o, letter in letters.items()} == {o: code for o, (_, code) in enumerate(POISON) if code is not None}
     assert all(letter["raw"] == POISON[o][0] for o, letter in letters.items())
+
+
+def test_letters_of_a_window_are_whole(broker: Broker, run: Runner) -> None:
+    """What no statement asks for is not decoded, and stands in the letters all the same."""
+    topic = broker.topic(partitions=1)
+    late = b'{"k": "a", "v": 7, "ts": 1000, "note": "} here", "at": [1, "x"]}'
+    send(broker, topic, [*(Record(value) for value, _ in POISON), row("a", 90_000), Record(late)])
+    sql = f"""
+    CREATE STREAM s (k STRING, v INT, ts BIGINT, note STRING, at ARRAY<INT>) WITH ({options(broker, topic, **TIME)},
+      'max.offsets.per.trigger' = '{len(POISON) + 1}');
+    CREATE STREAM out AS SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(10s) {OUT};
+    """
+    counted = sum(r["n"] for r in run.rows(sql))
+    letters = {letter["offset"]: letter for letter in run.dead_letters()}
+    codes = [code for _, code in POISON]
+    assert {o: letter["code"] for o, letter in letters.items()} == {
+        **{o: code for o, code in enumerate(codes) if code is not None},
+        len(POISON) + 1: "WR705",
+    }
+    assert counted == codes.count(None) + 1
+    assert all(letter["raw"] == POISON[o][0] for o, letter in letters.items() if o < len(POISON))
+    last = letters[len(POISON) + 1]
+    assert last["raw"] == late
+    assert json.loads(last["row"]) == {"k": "a", "v": 7, "ts": 1000, "note": "} here", "at": None}
+
+
+def test_the_headers_of_the_last_row(broker: Broker, run: Runner) -> None:
+    """A group goes out with the headers of its last row that has any, whenever the first of them comes."""
+    topic, out = broker.topic(partitions=1), broker.topic(partitions=1)
+    sql = f"""
+    CREATE STREAM s {TIMED} WITH ({options(broker, topic, max__offsets__per__trigger="2", **TIME)});
+    CREATE STREAM out AS SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(10s) WITH ({options(broker, out)});
+    """
+    marked = [Record({"k": "a", "v": 1, "ts": 3000}, 0, None, (("trace", str(n).encode()),)) for n in range(2)]
+    send(broker, topic, [row("a", 1000), row("b", 2000), marked[0], row("b", 2500), marked[1], row("a", 4000), row("a", 90_000)])
+    jobs = run.start(sql)
+    assert jobs.await_end(90)
+    sent = {one.value["k"]: (one.value["n"], one.headers) for one in read_topic(broker.address, out)[:2]}
+    assert sent == {"a": (4, {"trace": "1"}), "b": (2, {})}
 
 
 def test_nulls_at_every_depth_are_values(broker: Broker, run: Runner) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.runtime import Reading, SourceRequest, SourceStream
@@ -18,7 +18,8 @@ from windrow.spark.folders import Folder, folder_name
 from windrow.spark.mixing import mix_sources, picked_source
 from windrow.spark.ordering import needs_order
 from windrow.spark.querying import GIVEN, Select
-from windrow.spark.reading import RowReader
+from windrow.spark.reading import RowReader, settled
+from windrow.spark.replaying import replayed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +47,7 @@ class Inputs:
         self._is_ordered = needs_order(job)
         self._checkpoint = checkpoint
         self._streams: dict[str, SourceStream] = {}
+        self._reads: dict[str, Read] = {}
         self._readers: dict[str, RowReader] = {}
         self.partitions: dict[str, tuple[int, ...] | None] = {}
 
@@ -54,7 +56,8 @@ class Inputs:
         for read in self._job.reads:
             stream = self._open_source(read)
             self._streams[read.name] = stream
-            self._readers[read.name] = RowReader(read, stream, needs_order=self._is_ordered)
+            self._reads[read.name] = settled(read, stream)
+            self._readers[read.name] = RowReader(self._reads[read.name], stream, needs_order=self._is_ordered)
             self.partitions[read.name] = self.partition_ids(stream)
 
     def close(self) -> None:
@@ -117,6 +120,10 @@ class Inputs:
         is_mixed = len(self._job.reads) > 1 or self._has_ticks
         picked = {read.name: picked_source(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
         return {name: self._readers[name].rows(frame, now, own) for name, own in picked.items()}
+
+    def replayed(self, source: str, letters: Sequence[Mapping[str, Any]], session: SparkSession, now: int) -> DataFrame:
+        """The rows of dead letters, with the columns that the rows of their source have."""
+        return replayed_rows(session, self._reads[source], letters, now, is_raw=self.is_raw(source))
 
     def is_raw(self, source: str) -> bool:
         """Whether a source hands over text that is decoded after it."""

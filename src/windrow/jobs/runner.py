@@ -29,7 +29,6 @@ from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
 from windrow.spark.homes import HomeRules
 from windrow.spark.program import BatchProgram
 from windrow.spark.querying import Select
-from windrow.spark.replaying import replayed_rows
 from windrow.spark.session import adopt_session, make_session
 from windrow.spark.state_store import StateStore
 from windrow.spark.table_refresh import TableRefresh
@@ -274,7 +273,7 @@ class RunningJob:
         both = dict(rows)
         for read in self.job.reads:
             if letters := replay.of(read.name):
-                again = replayed_rows(session, read, letters, now, is_raw=self._inputs.is_raw(read.name))
+                again = self._inputs.replayed(read.name, letters, session, now)
                 both[read.name] = Select(rows[read.name].frame.unionByName(again) if read.name in rows else again)
         return both
 

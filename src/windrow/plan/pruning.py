@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Call, Node, Star, children
 from windrow.model.statement import Script
-from windrow.plan.stages import Read, Stage
+from windrow.plan.stages import Aggregate, Read, Stage
 
 
 def prune_reads(stages: Mapping[str, Stage], script: Script) -> dict[str, Stage]:
@@ -16,14 +16,20 @@ def prune_reads(stages: Mapping[str, Stage], script: Script) -> dict[str, Stage]
     if not any(isinstance(stage, Read) for stage in stages.values()) or any(map(_has_star, script.statements)):
         return dict(stages)
     words = {word.lower() for statement in script.statements for word in _words(statement)}
-    return {name: _pruned(stage, words) if isinstance(stage, Read) else stage for name, stage in stages.items()}
+    taken_whole = {name for stage in stages.values() if not isinstance(stage, Aggregate) for name in stage.inputs}
+    return {name: _pruned(stage, words, name in taken_whole) if isinstance(stage, Read) else stage for name, stage in stages.items()}
 
 
-def _pruned(read: Read, words: set[str]) -> Read:
+def _pruned(read: Read, words: set[str], is_taken_whole: bool) -> Read:
+    """What groups rows hands those it sets aside on as they were read, so it asks for no more than it names."""
     kept = tuple(column for column in read.columns if column.name.lower() in words or column.name == read.time.column)
     if CONNECTORS[read.connector].columns is not None:
         return replace(read, columns=kept)
-    return read if len(kept) == len(read.columns) else replace(read, asked=tuple(column.name for column in kept))
+    # A value that does not fit counts in columns that nobody asks for, too, if it costs the row.
+    judged = tuple(column.name for column in read.columns if column in kept or not column.nullable)
+    if is_taken_whole or read.bad_fields == "dead_letter" or len(judged) == len(read.columns):
+        return read
+    return replace(read, asked=judged)
 
 
 def _has_star(node: Node) -> bool:

@@ -49,7 +49,7 @@ class Read:
     bad_fields: str = "null"
     time_zone: str = "UTC"
     reason: str = ""
-    # Columns that may be asked for in any row; the others at most in rows that are set aside.
+    # Where rows are text, these columns alone are decoded: nobody asks for the others but in rows that are set aside.
     asked: tuple[str, ...] | None = None
 
     @property
@@ -58,10 +58,8 @@ class Read:
 
     @property
     def decoded(self) -> tuple[ColumnDef, ...]:
-        """What is looked at in every row. A value that does not fit counts in columns that nobody asks for, too, if it costs the row."""
-        if self.asked is None or self.bad_fields == "dead_letter":
-            return self.columns
-        return tuple(column for column in self.columns if column.name in self.asked or not column.nullable)
+        """What is decoded in every row, where rows are text."""
+        return self.columns if self.asked is None else tuple(column for column in self.columns if column.name in self.asked)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ
+from windrow.model.types import ColumnDef
 from windrow.spark.expressions import quote
 from windrow.spark.marks import MARKS
-from windrow.spark.reading import FATE
+from windrow.spark.reading import FATE, RAW_TEXT, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -37,19 +38,51 @@ def carried_row(columns: tuple[str, ...], guard: str) -> str:
     return f"CASE WHEN {guard} THEN to_json(struct({fields}), {_OPTIONS}) END"
 
 
-def unpack_rows(table: pa.Table, schema: StructType) -> pa.Table:
-    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from."""
+def unpack_rows(table: pa.Table, schema: StructType, undecoded: Sequence[ColumnDef] = ()) -> pa.Table:
+    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from.
+
+    ``undecoded`` columns are not in it: they stand in the text of each row.
+    """
     from pyspark.sql.pandas.types import to_arrow_type
 
     whole = _whole(schema)
     texts = table[ROW]
     read = _reader(whole)
     rows = [read(json.loads(text, parse_float=Decimal)) for text in texts.drop_null().to_pylist()]
+    if undecoded and rows:
+        whole = _completed(whole, rows, undecoded)
     is_there = pc.is_valid(texts)
     number = pc.subtract(pc.cumulative_sum(is_there.cast(pa.int64())), 1)
     places = pc.if_else(is_there, number, pa.scalar(None, pa.int64()))
     column = pa.array(rows, to_arrow_type(whole, timezone="UTC")).take(places)
     return table.set_column(table.column_names.index(ROW), ROW, column)
+
+
+def _completed(whole: StructType, rows: list[dict[str, Any]], undecoded: Sequence[ColumnDef]) -> StructType:
+    """Take the other columns from the text of each row. What does not fit its type is NULL, as it is where it is decoded."""
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import StructType
+
+    declared = StructType.fromDDL(", ".join(f"{quote(column.name)} {spark_type(column)}" for column in undecoded))
+    assert isinstance(declared, StructType)
+    others = _whole(declared)
+    fields = [(field.name, _reader(field.dataType), to_arrow_type(field.dataType, timezone="UTC")) for field in others.fields]
+    for row in rows:
+        given = _object(row[RAW_TEXT])
+        for name, read, kind in fields:
+            try:
+                row[name] = pa.scalar(read(given.get(name)), kind).as_py()
+            except (ValueError, TypeError, AttributeError, ArithmeticError):
+                row[name] = None
+    return StructType([*others.fields, *whole.fields])
+
+
+def _object(text: bytes | None) -> dict[str, Any]:
+    try:
+        given = json.loads(text or b"", parse_float=Decimal)
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
 
 
 def _whole(schema: StructType) -> StructType:

@@ -17,6 +17,7 @@ from windrow.aggregates import find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
+from windrow.plan.headers import LAST_HEADERS
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
 from windrow.spark.carrying import ROW, carried_row
@@ -37,6 +38,7 @@ _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
 _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
+_HEADED = f"{LAST_HEADERS}_seq"  # place of the last row that has headers
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class FeedRequest:
     evicted: int | None = None
     # Whether late rows keep their group and slice: what is late for one statement may be in time for another.
     keeps_late: bool = False
+    # Whether the headers of rows are gathered; else only whether there are any. To gather them costs as much as all the rest together.
+    takes_headers: bool = True
 
     @property
     def mark(self) -> str:
@@ -277,8 +281,15 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
+            if item.slot == LAST_HEADERS and not request.takes_headers and names[part.name] != _HEADED:
+                sql = f"CASE WHEN false THEN {sql} END"
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
+
+
+def has_headers(fed: pa.Table) -> bool:
+    """Whether any row came with headers."""
+    return bool(fed[_HEADED].null_count < fed.num_rows)
 
 
 def _moves_clock(stage: Aggregate) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,18 @@ from windrow.spark.carrying import ROW, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.emissions import Finisher, emissions_table, speaks_again
 from windrow.spark.event_time import own_time_sql
-from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT, TIME, FeedRequest, feed_sql, late_corrected, moves_clock_sql
+from windrow.spark.feeds import (
+    CLOCK,
+    INCLUDED,
+    JUDGED,
+    ROWS_COUNT,
+    TIME,
+    FeedRequest,
+    feed_sql,
+    has_headers,
+    late_corrected,
+    moves_clock_sql,
+)
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home, Resident, kept_rows
 from windrow.spark.homes import Homes
@@ -40,6 +51,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+T = TypeVar("T")
 # Up to so many partitions, their clocks ride along as columns of the same job.
 MOST_CLOCK_COLUMNS = 8
 
@@ -70,6 +82,8 @@ class Grouping:
         # What the rows of each stage look like, for those that are set aside.
         self._shapes: dict[str, StructType] = {}
         self._own_times: dict[str, str] = {}
+        # Stages of which a row came with headers in this run.
+        self._headed: set[str] = set()
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self._shared = {member.name: one for one in shared_feeds(job) for member in one.members}
         self.direct = {r.name: s.name for r in job.reads for s in [self._accounts_for(r)] if s is not None}
@@ -126,16 +140,39 @@ class Grouping:
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         given = source.as_select(self._spark)
         request = self._request(stage, given, watermark, direct, run)
-        gathered = self._home_of(stage, run).gather(
-            given, lambda view: feed_sql(stage, replace(request, view=view)), run.batch.batch_id, is_strict=stage.is_strict
+        home = self._home_of(stage, run)
+        gathered = self._ask(
+            stage,
+            replace(request, takes_headers=not isinstance(home, Resident)),
+            lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
+            lambda gathered: gathered.books,
         )
         self._shapes[stage.name] = given.schema
-        fed = unpack_rows(gathered.books, given.schema)
+        fed = self._unpacked(stage, gathered.books)
         self._book_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
         return gathered.rows
+
+    def _ask(
+        self, stage: Aggregate, request: FeedRequest, ask: Callable[[Callable[[str], str]], T], books_of: Callable[[T], pa.Table]
+    ) -> T:
+        """What the executors say of a batch. They are asked for headers as soon as a row of the stage had any."""
+        if not stage.keeps_headers or request.takes_headers:
+            return ask(lambda view: feed_sql(stage, replace(request, view=view)))
+        if stage.name not in self._headed:
+            said = ask(lambda view: feed_sql(stage, replace(request, view=view)))
+            if not has_headers(books_of(said)):
+                return said
+            self._headed.add(stage.name)
+        return ask(lambda view: feed_sql(stage, replace(request, view=view, takes_headers=True)))
+
+    def _unpacked(self, stage: Aggregate, table: pa.Table) -> pa.Table:
+        """With the rows that were set aside whole again."""
+        shape, source = self._shapes[stage.name], self._job.stage(stage.input)
+        undecoded = [column for column in source.columns if column.name not in shape.names] if isinstance(source, Read) else []
+        return unpack_rows(table, shape, undecoded)
 
     def _shared_feed(self, stage: Aggregate, run: Run) -> SharedFeed | None:
         """What a stage shares with others, while the state of all of them is here."""
@@ -152,8 +189,14 @@ class Grouping:
             given = source.as_select(self._spark)
             evicted = max(_evicted(member, run) for member in shared.members) if self._homes.may_evict else None
             request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True, evicted=evicted)
-            fed = self._queries.table(given, lambda view: feed_sql(leader, replace(request, view=view)), is_strict=leader.is_strict)
-            run.shared[leader.name] = unpack_rows(fed, given.schema)
+            fed = self._ask(
+                leader,
+                replace(request, takes_headers=False),
+                lambda sql: self._queries.table(given, sql, is_strict=leader.is_strict),
+                lambda fed: fed,
+            )
+            self._shapes[leader.name] = given.schema
+            run.shared[leader.name] = self._unpacked(leader, fed)
             self._book_source(direct, run.shared[leader.name], request.partitions, run)
         fed = share_of(stage, shared, run.shared[leader.name], watermark, _evicted(stage, run))
         self._book_statement(stage, fed, watermark, direct is not None, run)
@@ -235,7 +278,7 @@ class Grouping:
             run.tables[stage.name] = taken.tables
         account = run.result.ledger.statement(stage.name)
         if taken.refused is not None:
-            refused = unpack_rows(taken.refused, self._shapes[stage.name])
+            refused = self._unpacked(stage, taken.refused)
             count = pc.sum(refused[ROWS_COUNT]).as_py()
             account.passed -= count
             if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, SourceStream
@@ -35,7 +36,7 @@ class RowReader:
 
     def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True) -> None:
         self._sql = _rows_sql(read, stream, needs_order=needs_order)
-        self._shape = Shape((*_kept_columns(read), *_OWN))
+        self._shape = Shape((*_kept_columns(read, stream), *_OWN))
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
@@ -58,7 +59,7 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     columns = [*given, *stream.later]
     decoded = _decode_json(read, columns, source) if stream.format is not None else _decoded_already(read, columns, source)
     arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
-    kept = [quote(name) for name in _kept_columns(read)]
+    kept = [quote(name) for name in _kept_columns(read, stream)]
     times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
     timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
     must_state = _must_state_time(read)
@@ -68,14 +69,26 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     future = f"WHEN {time} > `_timestamp` + {span} THEN {Fate.FUTURE.value} "
     fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {lost}{future}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
     judged = _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed)
-    # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each.
-    text = f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}"
+    # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each. Where columns are
+    # left out, the one that sets rows aside takes it of those alone.
+    text = (
+        RAW_TEXT
+        if stream.format is not None and read.asked is not None
+        else f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}"
+    )
     return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
 
 
-def _kept_columns(read: Read) -> list[str]:
-    """Declared columns and where a row came from."""
-    return [name for name in (*(column.name for column in read.columns), *PROVENANCE) if name != "_timestamp"]
+def _kept_columns(read: Read, stream: SourceStream) -> list[str]:
+    """Declared columns that are decoded, and where a row came from."""
+    declared = read.columns if stream.format is None else read.decoded
+    return [name for name in (*(column.name for column in declared), *PROVENANCE) if name != "_timestamp"]
+
+
+def settled(read: Read, stream: SourceStream) -> Read:
+    """Columns may stay where they are only where rows are text, and where that is what dead letters keep."""
+    can_wait = stream.format is not None and ORIGINAL not in stream.frame.columns
+    return read if can_wait else replace(read, asked=None)
 
 
 def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> str:
@@ -85,38 +98,32 @@ def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> st
 
 def _decode_json(read: Read, columns: Sequence[str], source: str) -> str:
     """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
-    schema = _json_schema([*(f"{quote(c.name)}: {spark_type(c)}" for c in read.decoded), f"{quote(_CORRUPT)}: STRING"])
+    fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.decoded), f"{quote(_CORRUPT)}: STRING"]
+    schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     original = ORIGINAL if ORIGINAL in columns else RAW
     others = [quote(name) for name in columns if name != RAW]
-    texts = _select([*others, f"CAST({RAW} AS STRING) AS {RAW}"], source)
-    parsed = _select([*others, RAW, f"from_json({RAW}, {schema}, {options}) AS {_DECODED}"], texts)
+    text = f"CAST({RAW} AS STRING)"
+    # A projection that decodes JSON is not compiled by Spark, and copies what it hands on: nothing else is done in it.
+    parsed = _select([*others, RAW, f"from_json({text}, '{schema}', {options}) AS {_DECODED}"], source)
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
-    is_object = f"schema_of_variant(try_parse_json({RAW})) LIKE 'OBJECT%'"
+    is_object = f"schema_of_variant(try_parse_json({text})) LIKE 'OBJECT%'"
     noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
-    broken = f"{_DECODED} IS NULL OR {_is_not_one_object(RAW)} OR ({noted} AND NOT coalesce({is_object}, false))"
-    decoded = [f"{_value_sql(read, c)} AS {quote(c.name)}" for c in read.columns]
+    # Spark's parser puts other characters for what is no UTF-8.
+    broken = (
+        f"{_DECODED} IS NULL OR NOT is_valid_utf8({text}) OR {_is_not_one_object(text)} OR ({noted} AND NOT coalesce({is_object}, false))"
+    )
+    decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.decoded]
     fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
-
-
-def _value_sql(read: Read, column: ColumnDef) -> str:
-    """A column that is only asked for in rows that are set aside is decoded by itself, in those: Spark computes no column in vain."""
-    if column in read.decoded:
-        return f"{_DECODED}.{quote(column.name)}"
-    schema = _json_schema([f"{quote(column.name)}: {spark_type(column)}"])
-    return f"from_json({RAW}, {schema}).{quote(column.name)}"
-
-
-def _json_schema(fields: Sequence[str]) -> str:
-    text = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
 
 
 def _is_not_one_object(text: str) -> str:
     """SQL that is true for JSON that begins with anything but an object, or goes on after it: Spark's parser stops there in silence."""
     # Where the first closing brace is the last character of all, nothing can follow the object. Most rows are so.
-    is_flat = f"(startswith({text}, '{{') AND octet_length(substring_index({text}, '}}', 1)) = octet_length({text}) - 1)"
+    # Bytes are searched several times faster than text.
+    before = f"substring(CAST({text} AS BINARY), 1, octet_length({text}) - 1)"
+    is_flat = f"(startswith({text}, '{{') AND endswith({text}, '}}') AND NOT contains({before}, X'7D'))"
     # To trim anything but spaces costs as much as to parse, so it is done only where something may be to trim.
     begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
     # As the first of two elements, an object with anything behind it makes an array of another length, or none at all.

@@ -19,6 +19,7 @@ from windrow.connectors.kafka import topics
 # Small segments are compacted early, and a start reads the whole topic.
 _CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}
 _POLL = 0.2
+_WAIT = 0.02
 NEVER = -1
 
 
@@ -84,7 +85,7 @@ def _records(client: Mapping[str, Any], topic: str, isolation: str, start: int, 
         consumer.assign([TopicPartition(topic, 0, start)])
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            for message in consumer.consume(1000, _POLL):
+            for message in consumer.consume(1000, _WAIT):
                 deadline = time.monotonic() + seconds
                 error, offset = message.error(), message.offset() or 0
                 if error is None and offset < end:
@@ -108,5 +109,12 @@ def _end(client: Mapping[str, Any], topic: str, seconds: float, isolation: str) 
 
 
 def _consumer(client: Mapping[str, Any], isolation: str) -> Consumer:
-    own = {"group.id": "windrow-commits", "enable.auto.commit": False, "isolation.level": isolation, "enable.partition.eof": True}
+    own = {
+        "group.id": "windrow-commits",
+        "enable.auto.commit": False,
+        "isolation.level": isolation,
+        "enable.partition.eof": True,
+        # There is nothing to wait for: what is read is there already, and a start should be quick.
+        "fetch.wait.max.ms": 10,
+    }
     return Consumer({**client, **own})

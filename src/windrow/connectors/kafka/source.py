@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
-from windrow.connectors.kafka.formats import VALID_TEXT, csv_columns, raw_columns
+from windrow.connectors.kafka.formats import csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.security import BAD_OPTION, for_java
 from windrow.connectors.kafka.source_options import lane_of
@@ -198,7 +198,7 @@ def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame)
         case "avro":
             return frame.select("*", avro_as_json(F.col(ORIGINAL), _avro(settings)).alias(RAW)), {}
         case _:
-            return frame, {RAW: VALID_TEXT.format(ORIGINAL)}
+            return frame.withColumnRenamed(ORIGINAL, RAW), {}
 
 
 def _avro(settings: SourceSettings) -> Any:
