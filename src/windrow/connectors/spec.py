@@ -53,6 +53,8 @@ def _by_partition(_options: Mapping[str, str]) -> str:
 
 
 # Of outputs that talk to a system outside, which may be away or refuse a row.
+# What telemetry is.
+SIGNALS = ("logs", "traces", "metrics")
 FAILURE_POLICY = OptionSpec(
     "failure.policy",
     OptionKind.CHOICE,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from windrow.connectors.kafka.records import Headers, Records
 
 _SECOND = 1_000_000_000
-_TYPES = {"otap": "application/x-otap", "otlp": "application/x-protobuf", "otlp-json": "application/json"}
 
 
 class MessageTopic:
@@ -50,8 +49,10 @@ class MessageTopic:
 
     def _headers(self, one: Rebuilt, number: int) -> Headers:
         """What a reader may want to know without decoding: the same whenever the window is rebuilt."""
+        from windrow.connectors.kafka.telemetry import CONTENT_TYPES
+
         own = {
-            "content-type": _TYPES[self._export.form],
+            "content-type": CONTENT_TYPES[self._export.form],
             "windrow-signal": self._export.signal,
             "windrow-part-id": one.part_id,
             "windrow-window-start": str(one.window.start),

@@ -64,9 +64,9 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
     must_state = _must_state_time(read)
     time = "`_event_time`" if must_state else "coalesce(`_event_time`, `_timestamp`)"
-    span = f"INTERVAL '{read.time.max_future // 1_000_000}.{read.time.max_future % 1_000_000:06d}' SECOND"
     lost = f"WHEN `_event_time` IS NULL THEN {Fate.NO_EVENT_TIME.value} " if must_state else ""
-    future = f"WHEN {time} > `_timestamp` + {span} THEN {Fate.FUTURE.value} "
+    # In whole numbers: to add an interval to a timestamp, Spark goes by way of a time zone, for every row.
+    future = f"WHEN unix_micros({time}) > unix_micros(`_timestamp`) + {read.time.max_future} THEN {Fate.FUTURE.value} "
     fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {lost}{future}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
     judged = _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed)
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each. Where columns are

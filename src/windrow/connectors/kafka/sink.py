@@ -24,7 +24,9 @@ from windrow.connectors.kafka.records import EMISSION, Records, leave_out, recor
 from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
+from windrow.connectors.kafka.telemetry import Telemetry
 from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
+from windrow.connectors.telemetry_columns import check_columns
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import Guard, RetryRule
 
@@ -57,6 +59,23 @@ class _TopicSink:
         self._guard = Guard(f"kafka {settings.servers}", classify, partial(explain, settings.servers), rule, request.stopping)
         self._opening = replace(self._guard, rule=_OPENING)
         self._sender: Sender | None = None
+        self._telemetry = self._telemetry_of(request)
+
+    def _telemetry_of(self, request: SinkRequest) -> Telemetry | None:
+        settings = self._settings
+        if settings.telemetry is None or settings.signal is None:
+            return None
+        check_columns(request.statement, settings.signal, request.columns)
+        return Telemetry(settings.telemetry, settings.signal, self._own_limit - _AROUND_A_RECORD)
+
+    @property
+    def _own_limit(self) -> int:
+        return int(self._client.get("message.max.bytes", _MESSAGE_MAX_BYTES))
+
+    def _records(self, output: Output) -> Iterator[Records]:
+        if self._telemetry is not None:
+            return self._telemetry.records(output, self._statement)
+        return records_of(output, with_times=self._settings.has_event_time)
 
     def _prepare_topic(self) -> None:
         settings = self._settings
@@ -92,8 +111,9 @@ class _TopicSink:
         return self._guard.call(what, lambda: write(limit))
 
     def _limit(self) -> int:
-        own = int(self._client.get("message.max.bytes", _MESSAGE_MAX_BYTES))
-        return min(own, topics.most_bytes(self._admin(), self._settings.topic, self._settings.request_seconds)) - _AROUND_A_RECORD
+        return (
+            min(self._own_limit, topics.most_bytes(self._admin(), self._settings.topic, self._settings.request_seconds)) - _AROUND_A_RECORD
+        )
 
     def _new_sender(self, **own: Any) -> Sender:
         return Sender(self._client, self._complaints, self._settings.topic, self._settings.request_seconds, own)
@@ -105,10 +125,9 @@ class _TopicSink:
 
 
 class ExactSink(_TopicSink):
-    counts_rows = True
-
     def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
         super().__init__(settings, request)
+        self.counts_rows = self._telemetry is None
         self._key = commit_key(self._job, self._statement)
         self._writer = uuid.uuid4().hex
         self._last = NOTHING
@@ -121,7 +140,7 @@ class ExactSink(_TopicSink):
         self._is_open = True
 
     def write(self, output: Output) -> Sequence[Refused]:
-        return self.write_records(output.batch_id, lambda: records_of(output, with_times=self._settings.has_event_time))
+        return self.write_records(output.batch_id, lambda: self._records(output))
 
     def write_records(self, batch_id: int, make: Callable[[], Iterator[Records]]) -> Sequence[Refused]:
         """``make`` gives the records of the batch, the same whenever it is called."""
@@ -243,7 +262,7 @@ class PlainSink(_TopicSink):
         refused: list[Refused] = []
         try:
             first = 0
-            for records in records_of(output, with_times=self._settings.has_event_time):
+            for records in self._records(output):
                 if limit is not None:
                     records, large = leave_out(records, limit)
                     refused.extend(large)
@@ -266,7 +285,7 @@ class PlainSink(_TopicSink):
 
     def _suits_spark(self, frame: DataFrame) -> bool:
         """Spark's writer knows neither times nor what a retraction without a key means."""
-        return not self._settings.has_event_time and EMISSION not in frame.columns
+        return self._telemetry is None and not self._settings.has_event_time and EMISSION not in frame.columns
 
     def _write_on_executors(self, frame: DataFrame, output: Output) -> bool:
         """False where this Spark has no writer for Kafka."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import FAILURE_POLICY, OptionKind, OptionSpec
+from windrow.connectors.spec import FAILURE_POLICY, SIGNALS, OptionKind, OptionSpec
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly_once", "at_least_once"
 WRITTEN, EVENT_TIME = "written", "event_time"
 COMMITS_TOPIC = "_windrow_commits"
+JSON, OTLP, OTLP_JSON = "json", "otlp", "otlp-json"
+FORMATS = (JSON, OTLP, OTLP_JSON)
 
 SINK_OPTIONS: tuple[OptionSpec, ...] = (
     OptionSpec("topic", OptionKind.TEXT, "topic to write to", is_required=True, example="volumes"),
@@ -20,9 +22,15 @@ SINK_OPTIONS: tuple[OptionSpec, ...] = (
         example=AT_LEAST_ONCE,
     ),
     OptionSpec(
-        "value.format", OptionKind.CHOICE, "how the value of a record is written", default="json", choices=("json",), example="json"
+        "value.format",
+        OptionKind.CHOICE,
+        "how the value of a record is written: a row as JSON, or many rows of telemetry as one OTLP request",
+        default=JSON,
+        choices=FORMATS,
+        example=OTLP,
     ),
-    OptionSpec("format", OptionKind.CHOICE, "the same as value.format", default="json", choices=("json",), example="json"),
+    OptionSpec("format", OptionKind.CHOICE, "the same as value.format", default=JSON, choices=FORMATS, example=OTLP),
+    OptionSpec("signal", OptionKind.CHOICE, "what the rows are, where they are written as OTLP", choices=SIGNALS, example="logs"),
     OptionSpec(
         "timestamp",
         OptionKind.CHOICE,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from windrow.connectors.kafka.security import BAD_OPTION
-from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE
+from windrow.connectors.kafka.sink_options import COMMITS_TOPIC, EVENT_TIME, EXACTLY_ONCE, JSON
+from windrow.connectors.spec import SIGNALS
 from windrow.connectors.times import duration_option
 from windrow.errors import UsageError
 
@@ -31,6 +32,9 @@ class SinkSettings:
     request_seconds: float = 30.0
     retry_seconds: float = 600.0
     sets_aside: bool = False
+    # None: each row is a record of its own, as JSON.
+    telemetry: str | None = None
+    signal: str | None = None
     client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -40,6 +44,7 @@ class SinkSettings:
             if key in options and not creates:
                 raise UsageError(BAD_OPTION, f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
         policy = options.get("failure.policy", "retry").lower()
+        telemetry, signal = _telemetry(options, policy)
         return cls(
             topic=_topic(options, "topic", None),
             servers=_servers(options),
@@ -53,8 +58,28 @@ class SinkSettings:
             request_seconds=_seconds(options, "request.timeout", "30s"),
             retry_seconds=0.0 if policy == "fail" else _seconds(options, "retry.timeout", "10m"),
             sets_aside=policy == "dead_letter",
+            telemetry=telemetry,
+            signal=signal,
             client={key[len(KAFKA) :]: value for key, value in options.items() if key.lower().startswith(KAFKA)},
         )
+
+
+def _telemetry(options: Mapping[str, str], policy: str) -> tuple[str | None, str | None]:
+    """The format of OTLP and the signal, where the values are telemetry."""
+    given = [options[key].lower() for key in ("value.format", "format") if options.get(key, JSON).lower() != JSON]
+    signal = options.get("signal")
+    if not given:
+        if signal is not None:
+            raise UsageError(BAD_OPTION, "'signal' is for values that are telemetry", "'value.format' = 'otlp'")
+        return None, None
+    if len(set(given)) > 1:
+        raise UsageError(BAD_OPTION, f"'value.format' = '{given[0]}' and 'format' = '{given[1]}' contradict each other", "give one of them")
+    if signal is None:
+        raise UsageError(BAD_OPTION, f"values as {given[0]} need 'signal'", f"'signal' = 'logs', or one of {', '.join(SIGNALS[1:])}")
+    if policy == "dead_letter":
+        hint = "'failure.policy' = 'retry' or 'fail', or a larger 'kafka.message.max.bytes'"
+        raise UsageError(BAD_OPTION, f"'failure.policy' = 'dead_letter' cannot tell the rows in a record of {given[0]} apart", hint)
+    return given[0], signal.lower()
 
 
 def _topic(options: Mapping[str, str], key: str, default: str | None) -> str:

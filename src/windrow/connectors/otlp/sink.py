@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from windrow.connectors.encoding import in_micros, quoted
 from windrow.connectors.otlp.client import Client, open_client, rejected
 from windrow.connectors.otlp.failures import REFUSED, classify, explain, pause_of
-from windrow.connectors.otlp.fields import check_columns
-from windrow.connectors.otlp.settings import BAD_OPTION, Settings
+from windrow.connectors.otlp.settings import Settings
 from windrow.connectors.runtime import Output, Refused, SinkRequest
-from windrow.connectors.streaming import arrow_batches
+from windrow.connectors.telemetry import Rows, halves, made_request, rows_of
+from windrow.connectors.telemetry_columns import check_columns
 from windrow.errors import JobError, WindrowError
 from windrow.otap.rebuild.rows import Marks, request_of
 from windrow.resilience import FailureClass, Guard, RetryRule
@@ -25,11 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = logging.getLogger("windrow.otlp")
-EMISSION, RETRACT = "_emission", "retract"
 # A job that starts and finds no collector says so soon; one that runs waits for it.
 _OPENING = RetryRule(give_up_after=30.0)
-
-Rows = list[dict[str, Any]]
 
 
 def open_sink(_spark: SparkSession, request: SinkRequest) -> OtlpSink:
@@ -65,7 +59,7 @@ class OtlpSink:
 
     def write(self, output: Output) -> Sequence[Refused]:
         batch = _Batch(output.batch_id, f"{self._job}/{self._statement}/{output.batch_id}/")
-        for rows in self._parts(output):
+        for rows in rows_of(output, self._statement, self._settings.most_rows):
             self._send_rows(rows, batch)
         return batch.refused
 
@@ -88,9 +82,8 @@ class OtlpSink:
             if len(rows) == 1:
                 batch.refused.append(Refused(rows[0], str(why)))
                 return
-        middle = len(rows) // 2
-        self._send_rows(rows[:middle], batch)
-        self._send_rows(rows[middle:], batch)
+        for half in halves(rows):
+            self._send_rows(half, batch)
 
     def _send_request(self, request: Any, count: int, batch: _Batch) -> None:
         body, identity = request.SerializeToString(), batch.requests.of(request)
@@ -108,39 +101,12 @@ class OtlpSink:
         assert self._client is not None, "open comes first"
         return self._client.send(body, identity)
 
-    def _parts(self, output: Output) -> Iterator[Rows]:
-        wanted = list(output.columns)
-        if output.table is not None:
-            had = [*wanted, *([EMISSION] if EMISSION in output.table.column_names and EMISSION not in wanted else ())]
-            batches: Iterable[pa.RecordBatch] = output.table.select(had).to_batches(self._settings.most_rows)
-        else:
-            assert output.frame is not None
-            had = [*wanted, *([EMISSION] if EMISSION in output.frame.columns and EMISSION not in wanted else ())]
-            batches = arrow_batches(output.frame.select(*map(quoted, had)))
-        for batch in batches:
-            table = in_micros(pa.Table.from_batches([batch]))
-            for start in range(0, table.num_rows, self._settings.most_rows):
-                yield self._without_marks(table.slice(start, self._settings.most_rows).to_pylist(), EMISSION in wanted)
-
-    def _without_marks(self, rows: Rows, keeps: bool) -> Rows:
-        for row in rows:
-            if (row.get(EMISSION) if keeps else row.pop(EMISSION, None)) == RETRACT:
-                message = f"{self._statement} takes a row back, and what was sent to a collector cannot be taken back"
-                raise JobError(BAD_OPTION, message, "EMIT FINAL gives each result once")
-        return rows
-
     def _request(self, rows: Rows, batch: _Batch) -> Any | None:
         """None where it would be too long."""
         key, signal = self._settings.id_attribute, self._settings.signal
-        try:
-            request = request_of(signal, rows)
-            if request.ByteSize() > self._settings.most_bytes and len(rows) > 1:
-                return None
-            # Marks count what they have seen, so only rows that are sent are marked.
-            return request if key is None else request_of(signal, rows, batch.records, key)
-        except (TypeError, ValueError, KeyError) as error:
-            message = f"a row of {self._statement} cannot be made {signal} of OTLP: {error}"
-            raise JobError(BAD_OPTION, message, "give columns the names and types of an OTAP stream: DESCRIBE shows them") from error
+        request = made_request(self._statement, signal, rows, self._settings.most_bytes)
+        # Marks count what they have seen, so only rows that are sent are marked.
+        return request if key is None or request is None else request_of(signal, rows, batch.records, key)
 
     def _look_at(self, answer: Any, count: int, batch_id: int) -> None:
         """The protocol says that what was rejected must not be sent again."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.connectors.spec import FAILURE_POLICY, ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import FAILURE_POLICY, SIGNALS, ConnectorSpec, OptionKind, OptionSpec
 
 GRPC, HTTP = "grpc", "http"
-SIGNALS = ("logs", "traces", "metrics")
 
 _CHOICE, _DURATION, _INTEGER = OptionKind.CHOICE, OptionKind.DURATION, OptionKind.INTEGER
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from windrow.connectors.telemetry import BAD_ROW
 from windrow.errors import UsageError
 from windrow.model.types import INTEGERS, NULL, STRING, UNKNOWN, Array, ColumnDef, DataType, Map, Struct, is_numeric
 from windrow.otap.columns import columns_of
@@ -29,12 +30,12 @@ def check_columns(statement: str, signal: str, columns: Iterable[ColumnDef]) -> 
         if name not in fields:
             there = ", ".join(field for field in fields if field not in given)
             message = f'{signal} of OTLP have no place for the column "{name}" of {statement}'
-            raise UsageError("WR887", message, f"put it into attributes, MAP('{name}', {name}) AS attributes, or call it one of: {there}")
+            raise UsageError(BAD_ROW, message, f"put it into attributes, MAP('{name}', {name}) AS attributes, or call it one of: {there}")
         if not _fits(name, fields[name], type_):
-            raise UsageError("WR887", f'the column "{name}" of {statement} is {type_}, and must be {fields[name]}', f"CAST({name} AS ...)")
+            raise UsageError(BAD_ROW, f'the column "{name}" of {statement} is {type_}, and must be {fields[name]}', f"CAST({name} AS ...)")
     needed = _NEEDED[signal]
     if given and not any(name in given for name in needed):
-        raise UsageError("WR887", f"{statement} has none of the columns {', '.join(needed)}, so its {signal} would say nothing", "SELECT *")
+        raise UsageError(BAD_ROW, f"{statement} has none of the columns {', '.join(needed)}, so its {signal} would say nothing", "SELECT *")
 
 
 def _fits(name: str, wanted: DataType, given: DataType) -> bool:
