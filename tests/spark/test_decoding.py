@@ -87,3 +87,20 @@ def test_one_object_and_nothing_behind_it(spark: SparkSession, line: str, is_goo
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
     [row] = RowReader(_read(), stream).rows(lines, 1_800_000_000_000_000).frame.collect()
     assert (row[FATE] == 0) is is_good, row
+
+
+@pytest.mark.parametrize(
+    ("line", "is_good"),
+    [
+        ('{"symbol":"\u00e4\ufffd","price":1,"ts":1700000000000}'.encode(), True),
+        (b'{"symbol":"\xff","price":1,"ts":1700000000000}', False),
+        (b'{"symbol":"A","price":1,"ts":1700000000000,"note":"\xff"}', True),
+        (b'{"symbol":"A","price":"\xff","ts":1700000000000}', True),
+    ],
+)
+def test_text_that_is_none(spark: SparkSession, line: bytes, is_good: bool) -> None:
+    """It makes a row bad where it would be taken for a value; in a number it is a bad field, and what nobody asks for is not looked at."""
+    lines = spark.createDataFrame([(bytearray(line), 0)], f"{RAW} BINARY, _offset BIGINT")
+    stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
+    [row] = RowReader(_read(), stream).rows(lines, 1_800_000_000_000_000).frame.collect()
+    assert (row[FATE] == 0) is is_good, row

@@ -198,7 +198,8 @@ def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame)
         case "avro":
             return frame.select("*", avro_as_json(F.col(ORIGINAL), _avro(settings)).alias(RAW)), {}
         case _:
-            return frame.withColumnRenamed(ORIGINAL, RAW), {}
+            # Text is handed on as it lies in memory, bytes are copied each time. It may be no UTF-8: it is the same bytes still.
+            return frame.select(F.col(ORIGINAL).cast("string").alias(RAW), *(name for name in frame.columns if name != ORIGINAL)), {}
 
 
 def _avro(settings: SourceSettings) -> Any:
