@@ -135,12 +135,15 @@ def test_letters_of_a_window_are_whole(broker: Broker, run: Runner) -> None:
     assert json.loads(last["row"]) == {"k": "a", "v": 7, "ts": 1000, "note": "} here", "at": None}
 
 
-def test_the_headers_of_the_last_row(broker: Broker, run: Runner) -> None:
-    """A group goes out with the headers of its last row that has any, whenever the first of them comes."""
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_the_headers_of_the_last_row(broker: Broker, run: Runner, is_shared: bool) -> None:
+    """A group goes out with the headers of its last row that has any, whenever the first of them comes; also beside a like statement."""
     topic, out = broker.topic(partitions=1), broker.topic(partitions=1)
+    beside = f"CREATE STREAM sums AS SELECT k, SUM(v) AS v FROM s GROUP BY k WINDOW TUMBLING(20s) {OUT};" if is_shared else ""
     sql = f"""
     CREATE STREAM s {TIMED} WITH ({options(broker, topic, max__offsets__per__trigger="2", **TIME)});
     CREATE STREAM out AS SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(10s) WITH ({options(broker, out)});
+    {beside}
     """
     marked = [Record({"k": "a", "v": 1, "ts": 3000}, 0, None, (("trace", str(n).encode()),)) for n in range(2)]
     send(broker, topic, [row("a", 1000), row("b", 2000), marked[0], row("b", 2500), marked[1], row("a", 4000), row("a", 90_000)])

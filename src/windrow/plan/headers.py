@@ -9,6 +9,8 @@ from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item
 
 HEADERS = Column("_headers")
 LAST_HEADERS = "_a_headers"
+# Headers of a group's last row. Statements that share what they read give it another name.
+LAST_HEADERS_CALL = Call("LAST", (Call("map_entries", (HEADERS,)),))
 
 
 def take_header_changes(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tuple[HeaderChange, ...]]:
@@ -35,5 +37,5 @@ def take_header_changes(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tupl
 
 def keep_headers(stage: Aggregate) -> Aggregate:
     """An emission has the headers of its group's last row: one more aggregate, where the source has headers at all."""
-    last = AggregateItem(LAST_HEADERS, Call("LAST", (Call("map_entries", (HEADERS,)),)))
+    last = AggregateItem(LAST_HEADERS, LAST_HEADERS_CALL)
     return replace(stage, aggregates=(*stage.aggregates, last), keeps_headers=True)

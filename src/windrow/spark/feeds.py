@@ -17,7 +17,7 @@ from windrow.aggregates import find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
-from windrow.plan.headers import LAST_HEADERS
+from windrow.plan.headers import LAST_HEADERS_CALL
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, AggregateItem, Feed
 from windrow.spark.carrying import ROW, carried_row
@@ -38,7 +38,7 @@ _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
 _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
-_HEADED = f"{LAST_HEADERS}_seq"  # place of the last row that has headers
+_PLACE = "seq"  # the part of LAST that says where in the input its row stands
 
 
 @dataclass(frozen=True)
@@ -281,15 +281,16 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
-            if item.slot == LAST_HEADERS and not request.takes_headers and names[part.name] != _HEADED:
+            if item.call == LAST_HEADERS_CALL and not request.takes_headers and part.name != _PLACE:
                 sql = f"CASE WHEN false THEN {sql} END"
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
 
 
-def has_headers(fed: pa.Table) -> bool:
+def has_headers(stage: Aggregate, fed: pa.Table) -> bool:
     """Whether any row came with headers."""
-    return bool(fed[_HEADED].null_count < fed.num_rows)
+    places = [part_names(item)[_PLACE] for item in stage.aggregates if item.call == LAST_HEADERS_CALL]
+    return any(fed[place].null_count < fed.num_rows for place in places)
 
 
 def _moves_clock(stage: Aggregate) -> str:

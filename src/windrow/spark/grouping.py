@@ -163,7 +163,7 @@ class Grouping:
             return ask(lambda view: feed_sql(stage, replace(request, view=view)))
         if stage.name not in self._headed:
             said = ask(lambda view: feed_sql(stage, replace(request, view=view)))
-            if not has_headers(books_of(said)):
+            if not has_headers(stage, books_of(said)):
                 return said
             self._headed.add(stage.name)
         return ask(lambda view: feed_sql(stage, replace(request, view=view, takes_headers=True)))
