@@ -12,6 +12,7 @@ from windrow.otap.places import Base, Listed
 from windrow.otap.timing import Timing, Window
 
 SpanTime = Literal["end", "start"]
+ByPart = dict[str, list[tuple[Listed, Bounds | None]]]
 
 _NO_TIMES = "NoTimestampMetadata: neither its footer nor its name says which times it holds"
 
@@ -47,6 +48,8 @@ class Discovery:
         self._timing = timing
         self._rule = rule
         self._known: dict[str, DataFile] = {}
+        # What was found last, and in which files, of tables whose files are all in order.
+        self._by_id: dict[tuple[str, str], tuple[list[Listed], ByPart]] = {}
 
     def timed_files(self, table: str) -> list[DataFile]:
         """The files of a table whose rows have times, each with the range of them."""
@@ -54,15 +57,22 @@ class Discovery:
         self._cache.save()
         return found
 
-    def files_by_id(self, table: str, column: str) -> dict[str, list[tuple[Listed, Bounds | None]]]:
+    def files_by_id(self, table: str, column: str) -> ByPart:
         """The readable files of a table by partition, with the ids that stand in a column, where the footer says."""
-        found: dict[str, list[tuple[Listed, Bounds | None]]] = {}
-        for file in self._base.list_table(table):
+        listing = self._base.list_table(table)
+        before, known = self._by_id.get((table, column), ([], {}))
+        if listing == before:
+            return known
+        found: ByPart = {}
+        for file in listing:
             footer = self._cache.footer(self._base, file)
             if footer.fault is None:
                 self._base.trust(file)
                 found.setdefault(file.part_id, []).append((file, footer.bounds.get(column)))
         self._cache.save()
+        # A file that cannot be read is looked at again: it may have been written half.
+        if sum(map(len, found.values())) == len(listing):
+            self._by_id[table, column] = listing, found
         return found
 
     def _file(self, file: Listed) -> DataFile:
