@@ -104,3 +104,27 @@ def test_text_that_is_none(spark: SparkSession, line: bytes, is_good: bool) -> N
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
     [row] = RowReader(_read(), stream).rows(lines, 1_800_000_000_000_000).frame.collect()
     assert (row[FATE] == 0) is is_good, row
+
+
+ASKED = """
+CREATE STREAM s (k STRING, v INT, ts BIGINT, kind STRING, "odd name" INT, a STRUCT<b: INT>, other STRING, more STRING) WITH (
+  'connector' = 'files', 'path' = 'x', 'format' = 'json', 'event.time.field' = 'ts');
+CREATE STREAM out AS SELECT {select} FROM s GROUP BY k WINDOW TUMBLING(10s){clause} WITH ('connector' = 'memory');
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({}, ["k", "ts"]),
+        ({"clause": " WITH WATERMARK PUNCTUATED(kind = 'end')"}, ["k", "ts", "kind"]),
+        ({"select": 'k, SUM("odd name") AS n, SUM(a.b) AS b'}, ["k", "ts", "odd name", "a"]),
+        ({"select": "k, COUNT(*) FILTER (WHERE V > 1) AS n"}, ["k", "v", "ts"]),
+        ({"select": "k, LAST(v) AS v", "clause": " TRIGGER WHEN kind = 'end'"}, ["k", "v", "ts", "kind"]),
+    ],
+)
+def test_what_is_asked_for(given: dict[str, str], asked: list[str]) -> None:
+    sql = ASKED.format(**{"select": "k, COUNT(*) AS n", "clause": "", **given})
+    stages = compile_sql(sql, env={}).plan.jobs[0].stages
+    [read] = [stage for stage in stages if isinstance(stage, Read)]
+    assert _names(read) == asked

@@ -47,6 +47,8 @@ def _essence(stage: Stage) -> Stage:
     """A stage without what may change from one run to the next: where a server is found, who asks it, how long it is waited for."""
     match stage:
         case Read():
+            # What is decoded follows from all statements of the file, also from those of other jobs.
+            stage = replace(stage, asked=None)
             specs = CONNECTORS[stage.connector].source or ()
         case Write():
             specs = CONNECTORS[stage.connector].sink or ()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Call, Node, Star, children
 from windrow.model.statement import Script
+from windrow.model.types import ColumnDef
 from windrow.plan.stages import Aggregate, Read, Stage
+
+_WORD = re.compile(r"\w+")
 
 
 def prune_reads(stages: Mapping[str, Stage], script: Script) -> dict[str, Stage]:
@@ -39,9 +43,15 @@ def _has_star(node: Node) -> bool:
     return any(_has_star(child) for child in children(node) if not (isinstance(node, Call) and isinstance(child, Star)))
 
 
-def _words(node: Node) -> Iterator[str]:
-    for field in fields(node):
-        value = getattr(node, field.name)
-        yield from (word for word in (value if isinstance(value, tuple) else (value,)) if isinstance(word, str))
-    for child in children(node):
-        yield from _words(child)
+def _words(value: object) -> Iterator[str]:
+    """Of everything but what declares a column. An option may hold an expression; a name with other characters in it counts whole, too."""
+    if isinstance(value, str):
+        yield from (value, *_WORD.findall(value))
+    elif isinstance(value, tuple | list | frozenset):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, Mapping):
+        yield from _words(tuple(value.items()))
+    elif is_dataclass(value) and not isinstance(value, ColumnDef):
+        for field in fields(value):
+            yield from _words(getattr(value, field.name))
