@@ -34,10 +34,10 @@ def run(spark: SparkSession, tmp_path: Path) -> Runner:
     return Runner(spark, tmp_path)
 
 
-def statement(broker: Broker, source: str, target: str, **more: str) -> str:
+def statement(broker: Broker, source: str, target: str, delivery: str = "exactly_once", **more: str) -> str:
     return f"""
     CREATE STREAM s {TIMED} WITH ({options(broker, source, **TIME, **more)});
-    CREATE STREAM out AS SELECT k, 100 / v AS share FROM s WHERE v > 10 WITH ({options(broker, target)});
+    CREATE STREAM out AS SELECT k, 100 / v AS share FROM s WHERE v > 10 WITH ({options(broker, target, delivery=delivery)});
     """
 
 
@@ -62,14 +62,17 @@ def check_ledger(jobs: Jobs) -> None:
     assert (out.rows_in, out.passed, out.filtered, out.emitted) == (4, 2, 2, 2)
 
 
-def test_a_batch_is_read_once_and_every_row_is_accounted_for(broker: Broker, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_a_batch_is_read_once_and_every_row_is_accounted_for(
+    broker: Broker, run: Runner, monkeypatch: pytest.MonkeyPatch, delivery: str
+) -> None:
     def no_second_reading(*_: Any) -> None:
         raise AssertionError("the batch was read again for its accounts")
 
     monkeypatch.setattr(Accountant, "account", no_second_reading)
     source, target = broker.topic(), broker.topic()
     send(broker, source, ROWS)
-    jobs = ended(run, statement(broker, source, target))
+    jobs = ended(run, statement(broker, source, target, delivery))
     check_ledger(jobs)
     assert written(broker, target) == [("b", "b", 5.0), ("none", "c", 100 / 30)]
     assert sorted(letter["code"] for letter in run.dead_letters()) == ["WR701", "WR703"]

@@ -33,7 +33,7 @@ def request_for(broker: Broker, topic: str, job: str = "job", **options: str) ->
 
 def sink_for(request: SinkRequest) -> Made:
     settings = SinkSettings.of(request.options)
-    made: Made = ExactSink(settings, request) if settings.is_exact else PlainSink(settings, request)
+    made: Made = ExactSink(settings, request) if settings.is_exact else PlainSink(settings, request, from_driver=False)
     made.open()
     return made
 

@@ -41,9 +41,12 @@ _MESSAGE_MAX_BYTES, _AROUND_A_RECORD = 1_000_000, 512
 _OPENING = RetryRule(give_up_after=60.0)
 
 
-def open_sink(_spark: SparkSession, request: SinkRequest) -> Sink:
+def open_sink(spark: SparkSession, request: SinkRequest) -> Sink:
     settings = SinkSettings.of(request.options)
-    return ExactSink(settings, request) if settings.is_exact else PlainSink(settings, request)
+    if settings.is_exact:
+        return ExactSink(settings, request)
+    # Executors that are threads of the driver send no faster than it does, and rows that it sends need not be read again to be counted.
+    return PlainSink(settings, request, from_driver=str(spark.sparkContext.master).startswith("local"))
 
 
 class _TopicSink:
@@ -241,9 +244,12 @@ class ExactSink(_TopicSink):
 
 
 class PlainSink(_TopicSink):
-    def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:
+    """``from_driver``: nothing is written by the executors."""
+
+    def __init__(self, settings: SinkSettings, request: SinkRequest, *, from_driver: bool) -> None:
         super().__init__(settings, request)
-        self._has_spark_writer = True
+        self._has_spark_writer = not from_driver
+        self.counts_rows = from_driver and self._telemetry is None
 
     def open(self) -> None:
         self._opening.call(f"make topic {self._settings.topic} ready", self._prepare_topic)
