@@ -34,11 +34,11 @@ def test_a_job_waits_for_its_broker_and_goes_on(broker: Broker, run: Runner) -> 
         send(broker, topic, [Record({"v": n}, n % 2) for n in range(4)])
         until(lambda: jobs.status()[0].rows_in == 4)
         broker.kill()
-        until(lambda: jobs.status()[0].state == WAITING, 120)
+        until(lambda: jobs.status()[0].state == WAITING, 300)
         assert "does not answer" in (jobs.status()[0].error or "")
         broker.start()
         send(broker, topic, [Record({"v": n}, n % 2) for n in range(4, 8)])
-        until(lambda: jobs.status()[0].rows_in == 8, 120)
+        until(lambda: jobs.status()[0].rows_in == 8, 300)
         status = jobs.status()[0]
         assert (status.state, status.error) == (RUNNING, None)
         assert status.ledger.is_balanced
