@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.model.expr import Call, Column, Expr, Index, Node, transform
+from windrow.model.expr import Call, Cast, Column, Expr, Index, Node, transform
+from windrow.model.types import STRING, Map
 from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item
 
 HEADERS = Column("_headers")
 LAST_HEADERS = "_a_headers"
-# Headers of a group's last row. Statements that share what they read give it another name.
-LAST_HEADERS_CALL = Call("LAST", (Call("map_entries", (HEADERS,)),))
+# Headers of a group's last row, none where that has none. Statements that share what they read give it another name.
+_NO_HEADERS = Cast(Call("map", ()), Map(STRING, STRING))
+LAST_HEADERS_CALL = Call("LAST", (Call("map_entries", (Call("coalesce", (HEADERS, _NO_HEADERS)),)),))
 
 
 def take_header_changes(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tuple[HeaderChange, ...]]:

@@ -281,8 +281,9 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
-            if item.call == LAST_HEADERS_CALL and not request.takes_headers and part.name != _PLACE:
-                sql = f"CASE WHEN false THEN {sql} END"
+            if item.call == LAST_HEADERS_CALL and not request.takes_headers:
+                headed = f"max(CASE WHEN `_headers` IS NOT NULL THEN `{SEQ}` END){over}"
+                sql = headed if part.name == _PLACE else f"CASE WHEN false THEN {sql} END"
             parts.append(f"{sql} AS {names[part.name]}")
     return parts
 

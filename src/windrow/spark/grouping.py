@@ -35,7 +35,7 @@ from windrow.spark.feeds import (
 from windrow.spark.flow import Flow
 from windrow.spark.home import Home, Resident, kept_rows
 from windrow.spark.homes import Homes
-from windrow.spark.job_state import evicted_name, having_name
+from windrow.spark.job_state import evicted_name, having_name, headed_name
 from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
@@ -82,8 +82,6 @@ class Grouping:
         # What the rows of each stage look like, for those that are set aside.
         self._shapes: dict[str, StructType] = {}
         self._own_times: dict[str, str] = {}
-        # Stages of which a row came with headers in this run.
-        self._headed: set[str] = set()
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self._shared = {member.name: one for one in shared_feeds(job) for member in one.members}
         self.direct = {r.name: s.name for r in job.reads for s in [self._accounts_for(r)] if s is not None}
@@ -144,6 +142,7 @@ class Grouping:
         gathered = self._ask(
             stage,
             replace(request, takes_headers=not isinstance(home, Resident)),
+            run,
             lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
             lambda gathered: gathered.books,
         )
@@ -156,16 +155,16 @@ class Grouping:
         return gathered.rows
 
     def _ask(
-        self, stage: Aggregate, request: FeedRequest, ask: Callable[[Callable[[str], str]], T], books_of: Callable[[T], pa.Table]
+        self, stage: Aggregate, request: FeedRequest, run: Run, ask: Callable[[Callable[[str], str]], T], books_of: Callable[[T], pa.Table]
     ) -> T:
-        """What the executors say of a batch. They are asked for headers as soon as a row of the stage had any."""
+        """What the executors say of a batch. They are asked for headers from the batch on in which a row of the source has any."""
         if not stage.keeps_headers or request.takes_headers:
             return ask(lambda view: feed_sql(stage, replace(request, view=view)))
-        if stage.name not in self._headed:
+        if headed_name(stage.input) not in run.counters:
             said = ask(lambda view: feed_sql(stage, replace(request, view=view)))
             if not has_headers(stage, books_of(said)):
                 return said
-            self._headed.add(stage.name)
+            run.counters[headed_name(stage.input)] = 1
         return ask(lambda view: feed_sql(stage, replace(request, view=view, takes_headers=True)))
 
     def _unpacked(self, stage: Aggregate, table: pa.Table) -> pa.Table:
@@ -192,6 +191,7 @@ class Grouping:
             fed = self._ask(
                 leader,
                 replace(request, takes_headers=False),
+                run,
                 lambda sql: self._queries.table(given, sql, is_strict=leader.is_strict),
                 lambda fed: fed,
             )

@@ -23,6 +23,11 @@ def buckets_name(stage: str) -> str:
     return f"{stage}@buckets"
 
 
+def headed_name(source: str) -> str:
+    """The counter that is there as soon as a row of a source came with headers."""
+    return f"{source}@headed"
+
+
 def evicted_name(stage: str) -> str:
     """The counter that says which closed windows of a stage were let go early: those that end at or before it."""
     return f"{stage}@evicted"
