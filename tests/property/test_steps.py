@@ -188,3 +188,11 @@ def test_a_late_row_counted_into_the_next_window_corrects_no_other() -> None:
     first = Batch((Row("a", 1, 3), Row("a", 1, 7)), 0)
     batches = [first, Batch((Row("b", 1, 12),), 0), Batch((Row("a", 100, -20),), 0), Batch((), 1, is_end=True)]
     check_against_reference(query, batches, 0)
+
+
+def test_a_row_in_time_beside_a_late_one_begins_a_session_of_its_own() -> None:
+    """By the limit, both would be in one session that is over: only the late row is gone."""
+    batches = [Batch((Row("b", 1, 40),), 0), Batch((Row("a", 1, 35), Row("a", 1, 36)), 0), Batch((), 1, is_end=True)]
+    engine, said = _whole_run(Query(SessionWindow(5, 5)), batches, 0)
+    assert engine.rejected == [Row("a", 1, 35)]
+    assert [(one.start, one.end, one.rows) for one in said if one.key == "a"] == [(36, 41, 1)]

@@ -70,7 +70,7 @@ class SessionStep:
     def _together(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
         """The rows of a batch as one: where they stand among each other in time matters, in what order they came does not."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
-        clusters, rejected = self._reject(self._cluster(held, rows, tick), tick)
+        clusters, rejected = self._reject(held, rows, tick)
         if not clusters.height:
             return shelf, None, rejected
         speaks = pl.col("_touched") if self.speech.per_batch else pl.col("_touched") & (self._end() <= tick.judged_by)
@@ -253,18 +253,25 @@ class SessionStep:
             numbers.append(number)
         return clusters.with_columns(pl.Series(_CLUSTER, numbers, pl.Int64))
 
-    def _reject(self, clusters: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, tuple[int, ...]]:
-        """Rows in runs that had closed for good before this batch, and that no kept session belongs to."""
-        end = self._cluster_end()
-        is_gone = (end + self.lateness <= tick.rejects_by) & ~pl.col(_HELD).any().over(_CLUSTER)
-        judged = clusters.with_columns((is_gone & ~pl.col(_HELD)).alias("_gone"))
-        gone = judged.filter(pl.col("_gone"))
-        if not gone.height:
-            return judged.drop("_gone"), ()
-        kept = judged.filter(~pl.col("_gone"))
-        if self.include_late:
+    def _reject(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, tuple[int, ...]]:
+        """Runs without the rows of those that had closed for good before this batch, and that no kept session belongs to.
+
+        A limit may put a row that is in time into the run of one that is not: once that is gone, it begins a run of its own.
+        """
+        is_gone = (self._cluster_end() + self.lateness <= tick.rejects_by) & ~pl.col(_HELD).any().over(_CLUSTER)
+        late: list[pl.DataFrame] = []
+        while True:
+            judged = self._cluster(held, rows, tick).with_columns(is_gone.alias("_gone"))
+            kept, gone = judged.filter(~pl.col("_gone")).drop("_gone"), judged.filter(pl.col("_gone")).drop("_gone")
+            by_itself = gone.filter(pl.col(LATE_ID).is_not_null())
+            if by_itself.height in (0, gone.height):
+                break
+            late.append(by_itself)
+            rows = rows.filter(pl.col(LATE_ID).is_null() | ~pl.col(LATE_ID).is_in(by_itself[LATE_ID].to_list()))
+        gone = pl.concat([*late, gone])
+        if gone.height and self.include_late:
             kept, gone = self._include(kept, gone, tick)
-        return kept.drop("_gone"), tuple(gone[LATE_ID].drop_nulls().to_list())
+        return kept, tuple(gone[LATE_ID].drop_nulls().to_list())
 
     def _include(self, kept: pl.DataFrame, gone: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
         """INCLUDE_IN_NEXT: give a late row the bounds of its group's earliest open session, if there is one."""
