@@ -64,6 +64,20 @@ def test_a_late_row_keeps_what_nobody_asked_for(spark: SparkSession, tmp_path: P
     assert [json.loads(letter["row"])["note"] for letter in letters.records] == ["la}te"]
 
 
+def test_a_row_that_its_source_sets_aside_is_whole_however_many_read_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Statements that group differently do not share: the accounts of the source are a job of their own."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.json").write_text('{"symbol": "A", "price": 1.5, "note": "no time", "tags": ["x"]}\n')
+    beside = "CREATE STREAM most AS SELECT MAX(price) AS most FROM trades WINDOW TUMBLING(10s) WITH ('connector' = 'memory');"
+    sql = SQL.format(folder=tmp_path, bad_fields="null") + beside
+    jobs = windrow.run(sql, spark=spark, mode="once", state=tmp_path / "state")
+    assert jobs.await_end(120)
+    [letters] = read_letters(tmp_path / "state")
+    assert [json.loads(letter["row"]) for letter in letters.records] == [
+        {"note": "no time", "tags": ["x"], "symbol": "A", "price": 1.5, "ts": None}
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "is_good"),
     [

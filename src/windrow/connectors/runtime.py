@@ -21,6 +21,8 @@ RAW = "_raw"
 ORIGINAL = "_original"
 BAD = "_bad"
 SEQ = "_seq"
+# Rows that a sink is given say by this column whether they take an earlier one back.
+EMISSION, RETRACT = "_emission", "retract"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")
 # SQL of what a source of one partition, without keys and headers, knows of where its rows came from; the engine adds the arrival time.
 NO_PROVENANCE = {

@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.connectors.encoding import in_micros, quoted
-from windrow.connectors.runtime import Output
+from windrow.connectors.runtime import EMISSION, RETRACT, Output
 from windrow.connectors.streaming import arrow_batches
 from windrow.errors import JobError
 from windrow.otap.rebuild.rows import request_of
 
 BAD_ROW = "WR887"
-EMISSION, RETRACT = "_emission", "retract"
 
 Rows = list[dict[str, Any]]
 

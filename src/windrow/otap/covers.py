@@ -6,19 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windrow.otap.discovery import DataFile, Discovery, covering, with_ids
+from windrow.otap.discovery import ByPart, DataFile, Discovery, covering, with_ids
 from windrow.otap.footers import Bounds
 from windrow.otap.nested import LISTS
 from windrow.otap.origins import ResourceIds
-from windrow.otap.places import Listed
 from windrow.otap.tables import TABLES, attributes_of, timed_by
 from windrow.otap.timing import Window
 
 RESOURCES, SCOPES = "resource_attrs", "scope_attrs"
 # A share has no more bytes of its own table than this, unless one file alone has.
 _SHARE = 64 * 2**20
-
-_ByPart = Mapping[str, list[tuple[Listed, Bounds | None]]]
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class Covering:
         table = timed_by(table)
         self._ids = ids
         self._lineage = lineage_of(table)
-        self._by_id: dict[str, _ByPart] = {}
-        self._by_parent: dict[str, _ByPart] = {}
+        self._by_id: dict[str, ByPart] = {}
+        self._by_parent: dict[str, ByPart] = {}
         for own in self._lineage:
             if own != table:
                 self._by_id[own] = discovery.files_by_id(own, "id")
@@ -79,7 +76,7 @@ class Covering:
         for origin in (RESOURCES, SCOPES):
             self._by_parent[origin] = discovery.files_by_id(origin, "parent_id")
 
-    def files_of(self, table: str) -> _ByPart:
+    def files_of(self, table: str) -> ByPart:
         """All files of a table that belongs to the covered one, by partition, with the ids of their rows' parents."""
         return self._by_parent[table]
 

@@ -58,7 +58,7 @@ class Read:
 
     @property
     def decoded(self) -> tuple[ColumnDef, ...]:
-        """What is decoded in every row, where rows are text."""
+        """What every row has."""
         return self.columns if self.asked is None else tuple(column for column in self.columns if column.name in self.asked)
 
 

@@ -86,7 +86,7 @@ class Accountant:
     def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, shape: StructType, result: BatchResult) -> dict[int, int]:
         """Counts of rows by fate, partition and the row that is set aside, ``passed`` by statement; gives the clock's maxima."""
         found = found.rename_columns([JUDGED if name == FATE else name for name in found.column_names])
-        found = unpack_rows(found, shape)
+        found = unpack_rows(found, shape, read)
         self.book_source(read.name, found, result.batch_id, result)
         result.ledger.source(read.name).late_warned += pc.sum(found[BEHIND]).as_py() or 0
         good = found.filter(pc.equal(found[JUDGED], Fate.OK.value))

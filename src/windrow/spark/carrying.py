@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ
 from windrow.model.types import ColumnDef
+from windrow.plan.stages import Read
 from windrow.spark.expressions import quote
 from windrow.spark.marks import MARKS
 from windrow.spark.reading import FATE, RAW_TEXT, spark_type
@@ -38,17 +39,18 @@ def carried_row(columns: tuple[str, ...], guard: str) -> str:
     return f"CASE WHEN {guard} THEN to_json(struct({fields}), {_OPTIONS}) END"
 
 
-def unpack_rows(table: pa.Table, schema: StructType, undecoded: Sequence[ColumnDef] = ()) -> pa.Table:
-    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from.
+def unpack_rows(table: pa.Table, schema: StructType, read: Read | None) -> pa.Table:
+    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from, ``read`` their source, if it is one.
 
-    ``undecoded`` columns are not in it: they stand in the text of each row.
+    Columns of the source that the frame does not have stand in the text of each row.
     """
     from pyspark.sql.pandas.types import to_arrow_type
 
     whole = _whole(schema)
     texts = table[ROW]
-    read = _reader(whole)
-    rows = [read(json.loads(text, parse_float=Decimal)) for text in texts.drop_null().to_pylist()]
+    reader = _reader(whole)
+    rows = [reader(json.loads(text, parse_float=Decimal)) for text in texts.drop_null().to_pylist()]
+    undecoded = [] if read is None else [column for column in read.columns if column.name not in schema.names]
     if undecoded and rows:
         whole = _completed(whole, rows, undecoded)
     is_there = pc.is_valid(texts)

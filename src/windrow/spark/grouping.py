@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,7 +33,7 @@ from windrow.spark.feeds import (
     moves_clock_sql,
 )
 from windrow.spark.flow import Flow
-from windrow.spark.home import Home, Resident, kept_rows
+from windrow.spark.home import Gathered, Home, Resident, kept_rows
 from windrow.spark.homes import Homes
 from windrow.spark.job_state import evicted_name, having_name, headed_name
 from windrow.spark.lanes import lane_of
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-T = TypeVar("T")
 # Up to so many partitions, their clocks ride along as columns of the same job.
 MOST_CLOCK_COLUMNS = 8
 
@@ -144,7 +143,6 @@ class Grouping:
             replace(request, takes_headers=not isinstance(home, Resident)),
             run,
             lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
-            lambda gathered: gathered.books,
         )
         self._shapes[stage.name] = given.schema
         fed = self._unpacked(stage, gathered.books)
@@ -154,24 +152,21 @@ class Grouping:
         self._book_statement(stage, fed, watermark, direct is not None, run)
         return gathered.rows
 
-    def _ask(
-        self, stage: Aggregate, request: FeedRequest, run: Run, ask: Callable[[Callable[[str], str]], T], books_of: Callable[[T], pa.Table]
-    ) -> T:
+    def _ask(self, stage: Aggregate, request: FeedRequest, run: Run, gather: Callable[[Callable[[str], str]], Gathered]) -> Gathered:
         """What the executors say of a batch. They are asked for headers from the batch on in which a row of the source has any."""
         if not stage.keeps_headers or request.takes_headers:
-            return ask(lambda view: feed_sql(stage, replace(request, view=view)))
+            return gather(lambda view: feed_sql(stage, replace(request, view=view)))
         if headed_name(stage.input) not in run.counters:
-            said = ask(lambda view: feed_sql(stage, replace(request, view=view)))
-            if not has_headers(stage, books_of(said)):
-                return said
+            gathered = gather(lambda view: feed_sql(stage, replace(request, view=view)))
+            if not has_headers(stage, gathered.books):
+                return gathered
             run.counters[headed_name(stage.input)] = 1
-        return ask(lambda view: feed_sql(stage, replace(request, view=view, takes_headers=True)))
+        return gather(lambda view: feed_sql(stage, replace(request, view=view, takes_headers=True)))
 
     def _unpacked(self, stage: Aggregate, table: pa.Table) -> pa.Table:
         """With the rows that were set aside whole again."""
-        shape, source = self._shapes[stage.name], self._job.stage(stage.input)
-        undecoded = [column for column in source.columns if column.name not in shape.names] if isinstance(source, Read) else []
-        return unpack_rows(table, shape, undecoded)
+        source = self._job.stage(stage.input)
+        return unpack_rows(table, self._shapes[stage.name], source if isinstance(source, Read) else None)
 
     def _shared_feed(self, stage: Aggregate, run: Run) -> SharedFeed | None:
         """What a stage shares with others, while the state of all of them is here."""
@@ -188,15 +183,14 @@ class Grouping:
             given = source.as_select(self._spark)
             evicted = max(_evicted(member, run) for member in shared.members) if self._homes.may_evict else None
             request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True, evicted=evicted)
-            fed = self._ask(
+            gathered = self._ask(
                 leader,
                 replace(request, takes_headers=False),
                 run,
-                lambda sql: self._queries.table(given, sql, is_strict=leader.is_strict),
-                lambda fed: fed,
+                lambda sql: Gathered(self._queries.table(given, sql, is_strict=leader.is_strict)),
             )
             self._shapes[leader.name] = given.schema
-            run.shared[leader.name] = self._unpacked(leader, fed)
+            run.shared[leader.name] = self._unpacked(leader, gathered.books)
             self._book_source(direct, run.shared[leader.name], request.partitions, run)
         fed = share_of(stage, shared, run.shared[leader.name], watermark, _evicted(stage, run))
         self._book_statement(stage, fed, watermark, direct is not None, run)

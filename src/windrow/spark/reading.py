@@ -36,8 +36,9 @@ class RowReader:
     """
 
     def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True) -> None:
+        read = settled(read, stream)
         self._sql = _rows_sql(read, stream, needs_order=needs_order)
-        self._shape = Shape((*_kept_columns(read, stream), *_OWN))
+        self._shape = Shape((*_kept_columns(read), *_OWN))
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
@@ -56,7 +57,7 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     columns = [*stream.frame.columns, *stream.later]
     decoded = _decode_json(read, stream) if stream.format is not None else _decoded_already(read, columns, _with_later(stream, GIVEN))
     arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
-    kept = [quote(name) for name in _kept_columns(read, stream)]
+    kept = [quote(name) for name in _kept_columns(read)]
     times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
     timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
     must_state = _must_state_time(read)
@@ -68,18 +69,13 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
     judged = _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed)
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each. Where columns are
     # left out, the one that sets rows aside takes it of those alone.
-    text = (
-        RAW_TEXT
-        if stream.format is not None and read.asked is not None
-        else f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}"
-    )
+    text = f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}" if read.asked is None else RAW_TEXT
     return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
 
 
-def _kept_columns(read: Read, stream: SourceStream) -> list[str]:
+def _kept_columns(read: Read) -> list[str]:
     """Declared columns that are decoded, and where a row came from."""
-    declared = read.columns if stream.format is None else read.decoded
-    return [name for name in (*(column.name for column in declared), *PROVENANCE) if name != "_timestamp"]
+    return [name for name in (*(column.name for column in read.decoded), *PROVENANCE) if name != "_timestamp"]
 
 
 def settled(read: Read, stream: SourceStream) -> Read:
@@ -124,9 +120,9 @@ def _is_no_text(read: Read, text: str) -> str:
 
     To look through the whole row takes a third of the time that parsing takes, so it is done where that character turned up.
     """
-    texts = [column for column in read.decoded if spark_type(column) == "STRING"]
     if any(isinstance(column.type, Array | Map | Struct) or column.type == VARIANT for column in read.decoded):
         return f"NOT is_valid_utf8({text})"
+    texts = [column for column in read.decoded if spark_type(column) == "STRING"]
     odd = [f"contains({_DECODED}.{quote(column.name)}, '{_REPLACED}')" for column in texts]
     return f"(({' OR '.join(odd)}) AND NOT is_valid_utf8({text}))" if odd else "false"
 

@@ -10,14 +10,13 @@ from rich.console import Console
 
 from windrow.connectors.console.tables import Page, print_page
 from windrow.connectors.encoding import flat_frame, json_frame, json_lines
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import EMISSION, Output, SinkRequest
 from windrow.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_EMISSION = "_emission"
 _TABLE_ROWS = 20
 # A frame cannot say "all rows" to a filter; no partition of a batch that anybody prints is longer.
 _ALL = 2**33 - 1
@@ -86,11 +85,11 @@ class ConsoleSink:
             table, total = output.table.slice(0, self._rows), output.table.num_rows
         else:
             assert output.frame is not None
-            wanted = [*output.columns, *((_EMISSION,) if _EMISSION in output.frame.columns and _EMISSION not in output.columns else ())]
+            wanted = [*output.columns, *((EMISSION,) if EMISSION in output.frame.columns and EMISSION not in output.columns else ())]
             table, total = _first_rows(flat_frame(output.frame, tuple(wanted)), self._rows)
         if total == 0:
             return
-        kinds = table.column(_EMISSION).to_pylist() if _EMISSION in table.column_names else [None] * table.num_rows
+        kinds = table.column(EMISSION).to_pylist() if EMISSION in table.column_names else [None] * table.num_rows
         page = Page(self._statement, output.batch_id, self._now(), table.select(list(output.columns)), tuple(kinds), total, self._width)
         print_page(page, console())
 

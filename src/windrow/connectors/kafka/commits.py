@@ -18,8 +18,8 @@ from windrow.connectors.kafka import topics
 
 # Small segments are compacted early, and a start reads the whole topic.
 _CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}
-_POLL = 0.2
-_WAIT = 0.02
+# Seconds: until it is asked again whether a transaction has ended, and for more records that are there.
+_POLL, _WAIT = 0.2, 0.02
 NEVER = -1
 
 

@@ -11,15 +11,14 @@ import pyarrow as pa
 
 from windrow.connectors.encoding import SPARK_JSON, in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted
 from windrow.connectors.kafka.failures import NO_KEY
-from windrow.connectors.runtime import Output, Refused
+from windrow.connectors.runtime import EMISSION, RETRACT, Output, Refused
 from windrow.connectors.streaming import output_batches
 from windrow.errors import JobError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-KEY, HEADERS, EMISSION, EVENT_TIME = "_key", "_headers", "_emission", "_event_time"
-RETRACT = "retract"
+KEY, HEADERS, EVENT_TIME = "_key", "_headers", "_event_time"
 ROWS_AT_ONCE = 2_000
 _ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 

@@ -20,12 +20,12 @@ from windrow.connectors.kafka import topics
 from windrow.connectors.kafka.client import Complaints, client_settings, refused_setting, saying_why
 from windrow.connectors.kafka.commits import NOTHING, Commit, commit_key, ensure_topic, read_commit
 from windrow.connectors.kafka.failures import NO_TOPIC, REPLACED, TOO_LARGE, classify, explain, is_fenced
-from windrow.connectors.kafka.records import EMISSION, Records, leave_out, record_columns, records_of
+from windrow.connectors.kafka.records import Records, leave_out, record_columns, records_of
 from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
 from windrow.connectors.kafka.telemetry import Telemetry
-from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
+from windrow.connectors.runtime import EMISSION, Output, Refused, Sink, SinkRequest
 from windrow.connectors.telemetry_columns import check_columns
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import Guard, RetryRule
@@ -65,11 +65,11 @@ class _TopicSink:
         self._telemetry = self._telemetry_of(request)
 
     def _telemetry_of(self, request: SinkRequest) -> Telemetry | None:
-        settings = self._settings
-        if settings.telemetry is None or settings.signal is None:
+        if self._settings.telemetry is None:
             return None
-        check_columns(request.statement, settings.signal, request.columns)
-        return Telemetry(settings.telemetry, settings.signal, self._own_limit - _AROUND_A_RECORD)
+        format_, signal = self._settings.telemetry
+        check_columns(request.statement, signal, request.columns)
+        return Telemetry(format_, signal, self._own_limit - _AROUND_A_RECORD)
 
     @property
     def _own_limit(self) -> int:
@@ -114,9 +114,8 @@ class _TopicSink:
         return self._guard.call(what, lambda: write(limit))
 
     def _limit(self) -> int:
-        return (
-            min(self._own_limit, topics.most_bytes(self._admin(), self._settings.topic, self._settings.request_seconds)) - _AROUND_A_RECORD
-        )
+        allowed = topics.most_bytes(self._admin(), self._settings.topic, self._settings.request_seconds)
+        return min(self._own_limit, allowed) - _AROUND_A_RECORD
 
     def _new_sender(self, **own: Any) -> Sender:
         return Sender(self._client, self._complaints, self._settings.topic, self._settings.request_seconds, own)

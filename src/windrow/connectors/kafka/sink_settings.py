@@ -32,9 +32,8 @@ class SinkSettings:
     request_seconds: float = 30.0
     retry_seconds: float = 600.0
     sets_aside: bool = False
-    # None: each row is a record of its own, as JSON.
-    telemetry: str | None = None
-    signal: str | None = None
+    # Format and signal; None: each row is a record of its own, as JSON.
+    telemetry: tuple[str, str] | None = None
     client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -44,7 +43,6 @@ class SinkSettings:
             if key in options and not creates:
                 raise UsageError(BAD_OPTION, f"'{key}' is for a topic that the job makes", "'topic.create' = 'true'")
         policy = options.get("failure.policy", "retry").lower()
-        telemetry, signal = _telemetry(options, policy)
         return cls(
             topic=_topic(options, "topic", None),
             servers=_servers(options),
@@ -58,20 +56,18 @@ class SinkSettings:
             request_seconds=_seconds(options, "request.timeout", "30s"),
             retry_seconds=0.0 if policy == "fail" else _seconds(options, "retry.timeout", "10m"),
             sets_aside=policy == "dead_letter",
-            telemetry=telemetry,
-            signal=signal,
+            telemetry=_telemetry(options, policy),
             client={key[len(KAFKA) :]: value for key, value in options.items() if key.lower().startswith(KAFKA)},
         )
 
 
-def _telemetry(options: Mapping[str, str], policy: str) -> tuple[str | None, str | None]:
-    """The format of OTLP and the signal, where the values are telemetry."""
+def _telemetry(options: Mapping[str, str], policy: str) -> tuple[str, str] | None:
     given = [options[key].lower() for key in ("value.format", "format") if options.get(key, JSON).lower() != JSON]
     signal = options.get("signal")
     if not given:
         if signal is not None:
             raise UsageError(BAD_OPTION, "'signal' is for values that are telemetry", "'value.format' = 'otlp'")
-        return None, None
+        return None
     if len(set(given)) > 1:
         raise UsageError(BAD_OPTION, f"'value.format' = '{given[0]}' and 'format' = '{given[1]}' contradict each other", "give one of them")
     if signal is None:

@@ -13,13 +13,12 @@ import pyarrow.csv as pa_csv
 from windrow.connectors.encoding import SPARK_JSON, Spell, in_micros, is_nested, json_spelling, plain_spelling, quoted
 from windrow.connectors.postgres.failures import RowsFailedError
 from windrow.connectors.postgres.types import ColumnType
-from windrow.connectors.runtime import SEQ, Output
+from windrow.connectors.runtime import EMISSION, RETRACT, SEQ, Output
 from windrow.connectors.streaming import arrow_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-EMISSION, RETRACT = "_emission", "retract"
 # Names of the two columns that a staging table has beside the target's.
 PLACE, GONE = "_windrow_place", "_windrow_gone"
 _ROWS_AT_ONCE = 20_000
