@@ -82,8 +82,9 @@ class SourceStream:
 
     ``format`` names the decoder for ``_raw`` (``json``); None where the declared columns are there already.
     ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
-    copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame,
-    and those of its own that stand before.
+    copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame (but for ``_raw``),
+    and those of its own that stand before. ``fleeting`` has SQL of what is known only while a task reads the row and is asked for right
+    after it was handed over; ``later`` may name it.
 
     The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
     ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
@@ -94,6 +95,7 @@ class SourceStream:
     partitions: int | tuple[int, ...] | None
     format: str | None
     later: Mapping[str, str] = field(default_factory=dict)
+    fleeting: Mapping[str, str] = field(default_factory=dict)
     reading: Reading | None = None
     offset: str | None = None
     is_increment: bool = False

@@ -37,6 +37,7 @@ _KNOWN = {
     "SortExec",
     "WindowExec",
     "GenerateExec",
+    "ArrowEvalPythonExec",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, Sour
 from windrow.model.fate import Fate
 from windrow.model.types import NULL, UNKNOWN, VARIANT, Array, ColumnDef, Map, Struct
 from windrow.plan.stages import Read
+from windrow.spark.arrow_json import decoder_of
 from windrow.spark.event_time import event_time_sql
 from windrow.spark.expressions import of_batch, quote
 from windrow.spark.querying import GIVEN, Select, Shape
@@ -21,6 +22,7 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
+_QUICK = "_quick"  # decoded by Arrow
 _REPLACED = "\ufffd"  # stands for what could not be read as a character
 _SPACE = r"' \t\r\n'"  # around a JSON value
 # Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
@@ -35,9 +37,13 @@ class RowReader:
     looked at in a few rows, such as where a row came from, costs nothing here.
     """
 
-    def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True) -> None:
+    def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True, is_large: bool = True) -> None:
+        """``is_large``: so many rows that it pays to start workers for them, where these are faster."""
         read = settled(read, stream)
-        self._sql = _rows_sql(read, stream, needs_order=needs_order)
+        is_text = stream.format is not None
+        fields = {column.name: spark_type(column) for column in read.decoded}
+        decoder = decoder_of(stream.frame.sparkSession, fields, _CORRUPT) if is_text and is_large else None
+        self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
         self._shape = Shape((*_kept_columns(read), *_OWN))
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
@@ -50,12 +56,16 @@ class RowReader:
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
     """The rows of a frame that stands for itself: all of a table, or a batch that was made by hand."""
-    return RowReader(read, stream).rows(stream.frame, now).frame
+    return RowReader(read, stream, is_large=False).rows(stream.frame, now).frame
 
 
-def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool) -> str:
+def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool, decoder: str | None) -> str:
     columns = [*stream.frame.columns, *stream.later]
-    decoded = _decode_json(read, stream) if stream.format is not None else _decoded_already(read, columns, _with_later(stream, GIVEN))
+    given = _with(stream.fleeting, GIVEN)
+    if stream.format is not None:
+        decoded = _with(stream.later, _decode_json(read, stream, given, decoder))
+    else:
+        decoded = _decoded_already(read, columns, _with(stream.later, given))
     arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
     kept = [quote(name) for name in _kept_columns(read)]
     times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
@@ -89,30 +99,38 @@ def _select(columns: Sequence[str], source: str, *, is_inner: bool = True) -> st
     return f"({text})" if is_inner else text
 
 
-def _with_later(stream: SourceStream, source: str) -> str:
-    """With the columns that need not be computed before a row is handed over."""
-    return _select(["*", *(f"{sql} AS {quote(name)}" for name, sql in stream.later.items())], source) if stream.later else source
+def _with(columns: Mapping[str, str], source: str) -> str:
+    return _select(["*", *(f"{sql} AS {quote(name)}" for name, sql in columns.items())], source) if columns else source
 
 
-def _decode_json(read: Read, stream: SourceStream) -> str:
-    """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text."""
+def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | None) -> str:
+    """JSON with Spark's permissive parser: a bad field is NULL and noted, a bad row is set aside with its text.
+
+    ``decoder`` names a function that gives what the parser would give, or NULL: it is asked first.
+    """
     fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.decoded), f"{quote(_CORRUPT)}: STRING"]
     schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     text = f"CAST({RAW} AS STRING)"
-    # A projection that decodes JSON is not compiled by Spark, and copies what it hands on: nothing else is done in it, or before it.
-    parsed = _with_later(stream, _select(["*", f"from_json({text}, '{schema}', {options}) AS {_DECODED}"], GIVEN))
+    parsed = f"from_json({text}, '{schema}', {options})"
+    # A projection that parses JSON is not compiled by Spark, and copies what it hands on: nothing else is done in it, or before it.
+    if decoder is None:
+        source = _select(["*", f"{parsed} AS {_DECODED}"], given)
+    else:
+        source = _select(["*", f"coalesce({_QUICK}, {parsed}) AS {_DECODED}"], _select(["*", f"{decoder}({text}) AS {_QUICK}"], given))
     original = ORIGINAL if ORIGINAL in stream.frame.columns else RAW
-    others = [quote(name) for name in (*stream.frame.columns, *stream.later) if name != RAW]
+    others = [quote(name) for name in (*stream.frame.columns, *stream.fleeting) if name != RAW]
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
     is_object = f"schema_of_variant(try_parse_json({text})) LIKE 'OBJECT%'"
     noted = f"{_DECODED}.{_CORRUPT} IS NOT NULL"
     broken = (
-        f"{_DECODED} IS NULL OR {_is_no_text(read, text)} OR {_is_not_one_object(text)} OR ({noted} AND NOT coalesce({is_object}, false))"
+        f"({_DECODED} IS NULL OR {_is_no_text(read, text)} OR {_is_not_one_object(text)} OR ({noted} AND NOT coalesce({is_object}, false)))"
     )
+    if decoder is not None:
+        broken = f"({_QUICK} IS NULL AND {broken})"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.decoded]
-    fate = _decode_fate(read, f"({broken})", noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
-    return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], parsed)
+    fate = _decode_fate(read, broken, noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
+    return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], source)
 
 
 def _is_no_text(read: Read, text: str) -> str:

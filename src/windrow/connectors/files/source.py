@@ -61,13 +61,11 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
     place = _PLACE if _PLACE in frame.columns else "_offset"
     later = {
         **NO_PROVENANCE,
-        # Known for as long as a task reads from the file. By itself, because what is not deterministic is computed for every row.
-        _ADDRESS: "input_file_name()",
         # It comes percent-encoded, but a plus in it is a plus; and a path of this machine has one slash elsewhere.
         "_topic": f"try_url_decode(replace(regexp_replace({_ADDRESS}, '^file:///', 'file:/'), '+', '%2B'))",
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
     }
-    return SourceStream(frame, 1, format_, later)
+    return SourceStream(frame, 1, format_, later, {_ADDRESS: "input_file_name()"})
 
 
 def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
