@@ -14,6 +14,7 @@ import windrow
 from windrow.spark.expressions import of_batch
 from windrow.spark.prepared import Prepared
 from windrow.spark.querying import Queries, Select
+from windrow.spark.session import adopt_session
 
 SOURCE = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
@@ -33,9 +34,9 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     runs: list[tuple[int, ...]] = []
     run = Prepared.run
 
-    def noting(self: Prepared, given: DataFrame, values: list[int]) -> pa.Table:
+    def noting(self: Prepared, given: DataFrame, values: list[int], *, in_shares: bool) -> pa.Table:
         runs.append(tuple(values))
-        return run(self, given, values)
+        return run(self, given, values, in_shares=in_shares)
 
     monkeypatch.setattr(Prepared, "run", noting)
     return runs
@@ -79,9 +80,10 @@ def test_what_differs_from_run_to_run_is_planned_each_time(
     assert not repeated
 
 
-def _handed_over(spark: SparkSession, table: pa.Table) -> DataFrame:
+def _handed_over(spark: SparkSession, table: pa.Table, tasks: int | None = None) -> DataFrame:
     """A frame such as a micro-batch is: rows that Spark knows nothing more of."""
     frame = spark.createDataFrame(table)
+    frame = frame if tasks is None else frame.repartition(tasks)
     jvm = spark._jvm
     assert jvm is not None
     rows = frame._jdf.queryExecution().toRdd()
@@ -110,3 +112,28 @@ def test_two_constants_of_one_value_stay_two(spark: SparkSession, repeated: list
         sql = f"SELECT {of_batch(first, 'n')} AS a, {of_batch(second, 'n')} AS b FROM "
         assert queries.table(rows, lambda given, sql=sql: sql + given).to_pylist() == [{"a": first, "b": second}]  # type: ignore[misc]
     assert len(repeated) == 3
+
+
+@pytest.mark.parametrize(("tasks", "in_shares", "most"), [(2, True, 6), (2, False, 3), (9, True, 3)])
+def test_groups_may_come_in_a_share_from_each_of_few_tasks(spark: SparkSession, tasks: int, in_shares: bool, most: int) -> None:
+    numbers = list(range(3000))
+    rows = Select(_handed_over(adopt_session(spark), pa.table({"k": [n % 3 for n in numbers], "n": numbers}), tasks))
+    sql = "SELECT k, count(1) AS rows, sum(n) AS total, max(n) AS most FROM {} GROUP BY k"
+    table = Queries().table(rows, sql.format, in_shares=in_shares)
+    assert table.num_rows == most
+    merged = table.group_by("k").aggregate([("rows", "sum"), ("total", "sum"), ("most", "max")]).sort_by("k")
+    assert merged["rows_sum"].to_pylist() == [1000] * 3
+    assert merged["total_sum"].to_pylist() == [sum(n for n in numbers if n % 3 == k) for k in range(3)]
+    assert merged["most_max"].to_pylist() == [2997, 2998, 2999]
+
+
+def test_rows_that_are_put_in_order_come_together(spark: SparkSession) -> None:
+    """There is more than one exchange, or one that is not of groups: it stays."""
+    rows = Select(_handed_over(adopt_session(spark), pa.table({"k": [1, 2] * 50, "n": list(range(100))}), 2))
+    numbered = "SELECT k, row_number() OVER (PARTITION BY k ORDER BY n) AS place FROM {}"
+    table = Queries().table(rows, numbered.format, in_shares=True)
+    assert sorted(table["place"].to_pylist()) == sorted([*range(1, 51)] * 2)
+    counted = f"SELECT k, max(place) AS most FROM ({numbered}) GROUP BY k"
+    assert Queries().table(rows, counted.format, in_shares=True).sort_by("k").to_pylist() == [{"k": 1, "most": 50}, {"k": 2, "most": 50}]
+    different = "SELECT k % 1 AS z, count(DISTINCT k) AS kinds FROM {} GROUP BY k % 1"
+    assert Queries().table(rows, different.format, in_shares=True)["kinds"].to_pylist() == [2]

@@ -74,9 +74,9 @@ def test_together_as_alone(spark: SparkSession, folder: Path, monkeypatch: pytes
     asked: list[str] = []
     table = Queries.table
 
-    def noting(self: Queries, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
+    def noting(self: Queries, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False) -> pa.Table:
         asked.append(sql("rows"))
-        return table(self, rows, sql, is_strict=is_strict)
+        return table(self, rows, sql, is_strict=is_strict, in_shares=in_shares)
 
     monkeypatch.setattr(Queries, "table", noting)
     together = _run(spark, folder, "together", STATEMENTS, {})

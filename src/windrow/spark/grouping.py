@@ -187,7 +187,7 @@ class Grouping:
                 leader,
                 replace(request, takes_headers=False),
                 run,
-                lambda sql: Gathered(self._queries.table(given, sql, is_strict=leader.is_strict)),
+                lambda sql: Gathered(self._queries.table(given, sql, is_strict=leader.is_strict, in_shares=True)),
             )
             self._shapes[leader.name] = given.schema
             run.shared[leader.name] = self._unpacked(leader, gathered.books)

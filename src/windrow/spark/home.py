@@ -16,6 +16,7 @@ from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import Queries, Select
 from windrow.windowing.sessions import LATE_ID
+from windrow.windowing.slices import SliceStep
 from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
 
 
@@ -55,7 +56,8 @@ class Resident:
     queries: Queries
 
     def gather(self, rows: Select, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
-        fed = self.queries.table(rows, sql, is_strict=is_strict)
+        # Slices are only put beside each other until a window closes, so they may come in shares.
+        fed = self.queries.table(rows, sql, is_strict=is_strict, in_shares=isinstance(self.step_of, SliceStep))
         kept = kept_rows(fed)
         return Gathered(fed, kept if kept.num_rows else None)
 

@@ -39,6 +39,10 @@ _KNOWN = {
     "GenerateExec",
     "ArrowEvalPythonExec",
 }
+_AGGREGATES = {"HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"}
+_BETWEEN_AGGREGATES = {"WholeStageCodegenExec", "InputAdapter", "SortExec"}
+# From so many tasks, groups are rather put together by the executors than taken as they are.
+_MOST_SHARES = 8
 
 
 def template_of(text: str) -> tuple[str, list[int]]:
@@ -60,6 +64,7 @@ class Prepared:
     """``above`` are the operators from the first to the last, ``shape`` is that of the rows, ``leaf_of`` makes what reads them.
 
     ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``no_children`` is Spark's empty list.
+    ``exchange`` is the place among the operators of the one that brings together what tasks have of the same groups, if it is the only one.
     """
 
     frame: DataFrame
@@ -69,20 +74,25 @@ class Prepared:
     no_children: Any
     shape: str
     slots: tuple[tuple[Any, ...], ...]
+    exchange: int | None
 
     def fits(self, given: DataFrame) -> bool:
         """Whether these are rows such as the plan was made for."""
         plan = given._jdf.logicalPlan()
         return _name(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
 
-    def run(self, given: DataFrame, values: Sequence[int]) -> pa.Table:
+    def run(self, given: DataFrame, values: Sequence[int], *, in_shares: bool = False) -> pa.Table:
+        """``in_shares``: a group may come several times, once from each task that has rows of it."""
         for value, arrays in zip(values, self.slots, strict=True):
             for array in arrays:
                 array.setLong(0, value)
-        plan = self.leaf_of(given._jdf.logicalPlan().rdd())
-        for operator in self.above:
-            # None of the operators has another child.
-            plan = operator.withNewChildren(self.no_children.appended(plan))
+        rows = given._jdf.logicalPlan().rdd()
+        left_out = self.exchange if in_shares and rows.getNumPartitions() <= _MOST_SHARES else None
+        plan = self.leaf_of(rows)
+        for place, operator in enumerate(self.above):
+            if place != left_out:
+                # None of the operators has another child.
+                plan = operator.withNewChildren(self.no_children.appended(plan))
         served = _jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
         batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages_of(served)]
         return pa.Table.from_batches(batches, self.schema)
@@ -106,8 +116,26 @@ def prepare(given: DataFrame, template: str, values: Sequence[int], make: Callab
     slots = _slots(above, marks)
     if not all(slots):
         return None
+    above.reverse()
     schema = to_arrow_schema(frame.schema, timezone="UTC")
-    return Prepared(frame, schema, tuple(reversed(above)), _leaves_like(frame, leaf), leaf.children(), plan.schema().json(), slots)
+    leaf_of, shape = _leaves_like(frame, leaf), plan.schema().json()
+    return Prepared(frame, schema, tuple(above), leaf_of, leaf.children(), shape, slots, _exchange_of_groups([_name(one) for one in above]))
+
+
+def _exchange_of_groups(names: Sequence[str]) -> int | None:
+    """The only exchange, if it stands between the two halves of an aggregation: from the first operator to the last.
+
+    >>> _exchange_of_groups(["ProjectExec", "HashAggregateExec", "ShuffleExchangeExec", "InputAdapter", "HashAggregateExec"])
+    2
+    >>> _exchange_of_groups(["ShuffleExchangeExec", "SortExec", "WindowExec"])
+    """
+    places = [place for place, name in enumerate(names) if name == "ShuffleExchangeExec"]
+    if len(places) != 1:
+        return None
+    [place] = places
+    sides = (reversed(names[:place]), names[place + 1 :])
+    nearest = [next((name for name in side if name not in _BETWEEN_AGGREGATES), None) for side in sides]
+    return place if all(name in _AGGREGATES for name in nearest) else None
 
 
 def _is_anyhow(plan: Any) -> bool:

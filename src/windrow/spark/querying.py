@@ -99,8 +99,11 @@ class Queries:
     def __init__(self) -> None:
         self._prepared: OrderedDict[tuple[str, bool], Prepared | None] = OrderedDict()
 
-    def table(self, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
-        """Run ``sql(source)``, where ``source`` stands for the rows."""
+    def table(self, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False) -> pa.Table:
+        """Run ``sql(source)``, where ``source`` stands for the rows.
+
+        ``in_shares``: it groups, and whoever asks does not mind if a group comes in several shares. That saves bringing them together.
+        """
         text = sql(rows.source)
         template, values = template_of(text)
         key = (template, is_strict)
@@ -112,6 +115,6 @@ class Queries:
         self._prepared.move_to_end(key)
         prepared = self._prepared[key]
         if prepared is not None and prepared.fits(rows.given):
-            return prepared.run(rows.given, values)
+            return prepared.run(rows.given, values, in_shares=in_shares)
         with strictness(rows.given.sparkSession, is_strict):
             return frame_of_sql(rows.given, text).toArrow()
