@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 import polars as pl
 
@@ -13,17 +14,28 @@ from windrow.model.expr import Call
 Columns = Mapping[str, str]
 
 
+class Run(Enum):
+    """How the values of single numbers run up to one total, row by row."""
+
+    TOTAL = "their sum"
+    LEAST = "the least"
+    GREATEST = "the greatest"
+
+
 @dataclass(frozen=True)
 class Part:
     """One column of an aggregate's partial state.
 
     ``sql`` may hold ``{0}``, ``{1}`` (arguments), ``{seq}`` (arrival order of the row), ``{batch}`` (number of the batch), ``{time}``
     (event time) and must hold ``{over}`` after each aggregate call, where a running total puts its OVER clause.
+    Where ``row``, SQL of the part for one row alone, and ``run`` are there, such rows can be run up instead, if they are numbers.
     """
 
     name: str
     sql: str
     merge: Callable[[Columns], pl.Expr]
+    row: str | None = None
+    run: Run | None = None
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,36 @@ from collections.abc import Callable
 
 import polars as pl
 
-from windrow.aggregates.base import Aggregate, Columns, Part, count, greatest, least, total
+from windrow.aggregates.base import Aggregate, Columns, Part, Run, count, greatest, least, total
 from windrow.model.expr import Call
+
+
+def _count(*args: str) -> Part:
+    counts = " AND ".join(f"({arg}) IS NOT NULL" for arg in args)
+    return Part("n", f"count({', '.join(args)}){{over}}", count("n"), f"CASE WHEN {counts} THEN 1L ELSE 0L END", Run.TOTAL)
 
 
 def count_rows(call: Call) -> Aggregate:
     """COUNT(*), COUNT(x), and COUNT(a, b): rows where none of them is NULL."""
-    args = ", ".join(f"{{{i}}}" for i in range(max(1, len(call.args))))
-    return Aggregate((Part("n", f"count({args}){{over}}", count("n")),), "{n}")
+    return Aggregate((_count(*(f"{{{i}}}" for i in range(max(1, len(call.args))))),), "{n}")
 
 
-COUNT_IF = Aggregate((Part("n", "count_if({0}){over}", count("n")),), "{n}")
-SUM = Aggregate((Part("s", "sum({0}){over}", total("s")),), "{s}")
-AVG = Aggregate((Part("s", "sum({0}){over}", total("s")), Part("n", "count({0}){over}", count("n"))), "{s} / {n}")
-MIN = Aggregate((Part("m", "min({0}){over}", least("m")),), "{m}")
-MAX = Aggregate((Part("m", "max({0}){over}", greatest("m")),), "{m}")
-DELTA = Aggregate((Part("lo", "min({0}){over}", least("lo")), Part("hi", "max({0}){over}", greatest("hi"))), "{hi} - {lo}")
+def _least(name: str) -> Part:
+    return Part(name, "min({0}){over}", least(name), "{0}", Run.LEAST)
+
+
+def _greatest(name: str) -> Part:
+    return Part(name, "max({0}){over}", greatest(name), "{0}", Run.GREATEST)
+
+
+_N = _count("{0}")
+_S = Part("s", "sum({0}){over}", total("s"), "{0}", Run.TOTAL)
+COUNT_IF = Aggregate((Part("n", "count_if({0}){over}", count("n"), "CASE WHEN {0} THEN 1L ELSE 0L END", Run.TOTAL),), "{n}")
+SUM = Aggregate((_S,), "{s}")
+AVG = Aggregate((_S, _N), "{s} / {n}")
+MIN = Aggregate((_least("m"),), "{m}")
+MAX = Aggregate((_greatest("m"),), "{m}")
+DELTA = Aggregate((_least("lo"), _greatest("hi")), "{hi} - {lo}")
 BOOL_AND = Aggregate((Part("b", "bool_and({0}){over}", least("b")),), "{b}")
 BOOL_OR = Aggregate((Part("b", "bool_or({0}){over}", greatest("b")),), "{b}")
 
@@ -39,7 +53,6 @@ def _total_or_null(columns: Columns) -> pl.Expr:
     return pl.when(is_known).then(sums.sum()).otherwise(None).alias(columns["s"])
 
 
-_N = Part("n", "count({0}){over}", count("n"))
 TRY_SUM = Aggregate((Part("s", "try_sum({0}){over}", _total_or_null), _N), "{s}")
 
 

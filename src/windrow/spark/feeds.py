@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates import Aggregate as AggregateForm
-from windrow.aggregates import find_aggregate, orders_its_value
+from windrow.aggregates import Run, find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
@@ -67,6 +67,8 @@ class FeedRequest:
     keeps_late: bool = False
     # Whether the headers of rows are gathered; else only whether there are any. To gather them costs as much as all the rest together.
     takes_headers: bool = True
+    # Types of the parts by column, where rows are to come one by one and are run up afterwards; None where running totals are to come.
+    row_types: Mapping[str, str] | None = None
 
     @property
     def mark(self) -> str:
@@ -275,11 +277,29 @@ def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
     return f"_judged = 0 AND {TIME} + {_own_length(stage.window)} <= {request.mark}"
 
 
+def runs_of(stage: Aggregate) -> dict[str, Run] | None:
+    """How the columns of single rows run up to totals; None where some do not, or more is looked at than the rows of a pane in order."""
+    parts = {part_names(item)[part.name]: part for item in stage.aggregates for part in form_of(item).parts}
+    runs = {column: part.run for column, part in parts.items() if part.run is not None}
+    if stage.feed is not Feed.RUNNING or stage.is_strict or _has_pieces(stage) or len(runs) < len(parts):
+        return None
+    return runs
+
+
+def parts_sql(stage: Aggregate, view: str) -> str:
+    """A SELECT that has the parts of a stage, in their types."""
+    request = FeedRequest(view, (), 0, None)
+    return f"SELECT {', '.join(_parts(stage, request, ''))} FROM (SELECT *, 0L AS {TIME} FROM {view})"
+
+
 def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
     parts = []
     for item in stage.aggregates:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
+            if request.row_types is not None and part.row is not None:
+                parts.append(f"CAST({part.row.format(*args)} AS {request.row_types[names[part.name]]}) AS {names[part.name]}")
+                continue
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
             if item.call == LAST_HEADERS_CALL and not request.takes_headers:
                 headed = f"max(CASE WHEN `_headers` IS NOT NULL THEN `{SEQ}` END){over}"
@@ -364,7 +384,8 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
         else "1L"
     )
     wanted = [*keys, SLICE, "_judged", f"{carried_row(request.columns, carried)} AS {ROW}", f"`{SEQ}` AS {SEQ}"]
-    wanted.extend([f"count(1){over} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
+    count = f"count(1){over}" if request.row_types is None else "1L"
+    wanted.extend([f"{count} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
     wanted.extend(pieces)
     if stage.when:
         wanted.append(WHEN)

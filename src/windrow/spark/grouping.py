@@ -40,6 +40,7 @@ from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
 from windrow.spark.querying import Queries, Select
+from windrow.spark.row_runs import RowRuns, row_runs
 from windrow.spark.sharing import share_of
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
@@ -81,6 +82,7 @@ class Grouping:
         # What the rows of each stage look like, for those that are set aside.
         self._shapes: dict[str, StructType] = {}
         self._own_times: dict[str, str] = {}
+        self._runs: dict[str, RowRuns | None] = {}
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self._shared = {member.name: one for one in shared_feeds(job) for member in one.members}
         self.direct = {r.name: s.name for r in job.reads for s in [self._accounts_for(r)] if s is not None}
@@ -138,9 +140,11 @@ class Grouping:
         given = source.as_select(self._spark)
         request = self._request(stage, given, watermark, direct, run)
         home = self._home_of(stage, run)
+        is_here = isinstance(home, Resident)
+        runs = self._row_runs(stage, given) if is_here else None
         gathered = self._ask(
             stage,
-            replace(request, takes_headers=not isinstance(home, Resident)),
+            replace(request, takes_headers=not is_here, row_types=None if runs is None else runs.types),
             run,
             lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
         )
@@ -150,7 +154,13 @@ class Grouping:
         if direct is None and request.partitions:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
-        return gathered.rows
+        return gathered.rows if runs is None or gathered.rows is None else runs.totals(gathered.rows)
+
+    def _row_runs(self, stage: Aggregate, given: Select) -> RowRuns | None:
+        """Asked once: the columns of a stage are the same in every batch."""
+        if stage.name not in self._runs:
+            self._runs[stage.name] = row_runs(stage, given)
+        return self._runs[stage.name]
 
     def _ask(self, stage: Aggregate, request: FeedRequest, run: Run, gather: Callable[[Callable[[str], str]], Gathered]) -> Gathered:
         """What the executors say of a batch. They are asked for headers from the batch on in which a row of the source has any."""

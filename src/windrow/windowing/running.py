@@ -1,0 +1,40 @@
+"""Rows of a batch, each with its group's total over the batch up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from windrow.aggregates.base import Run
+
+
+def run_up(rows: pl.DataFrame, pane: Sequence[str], runs: Mapping[str, Run]) -> pl.DataFrame:
+    """Columns of single numbers become running totals within their pane. Rows come in their order."""
+    totals = {name: _over(pane, _total(rows[name], run)) for name, run in runs.items()}
+    return rows.with_columns(**totals)
+
+
+def _over(pane: Sequence[str], total: pl.Expr) -> pl.Expr:
+    return total.over(pane) if pane else total
+
+
+def _total(values: pl.Series, run: Run) -> pl.Expr:
+    """As Spark adds up and compares: NULL is passed over, and NaN is greater than every number."""
+    value = pl.col(values.name)
+    has_nulls, is_float = values.null_count() > 0, values.dtype.is_float()
+    has_nan = is_float and bool(values.is_nan().any())
+    begun = value.is_not_null().cum_sum() > 0
+    match run:
+        case Run.TOTAL:
+            total = value.fill_null(0).cum_sum() if has_nulls else value.cum_sum()
+            # Spark starts from zero, which takes the sign of a negative one.
+            total = total + 0.0 if is_float else total
+            return pl.when(begun).then(total) if has_nulls else total
+        case Run.LEAST:
+            least = (value.fill_nan(None) if has_nan else value).cum_min()
+            least = least.forward_fill() if has_nulls or has_nan else least
+            return pl.coalesce(least, pl.when(begun).then(float("nan"))) if has_nan else least
+        case Run.GREATEST:
+            greatest = value.cum_max().forward_fill() if has_nulls or has_nan else value.cum_max()
+            return pl.when(value.is_nan().fill_null(False).cum_sum() > 0).then(float("nan")).otherwise(greatest) if has_nan else greatest
