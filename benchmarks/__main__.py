@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.data import ROWS_A_FILE, write_trades
-from benchmarks.others import Bench, changes, five, large_state, small
+from benchmarks.others import Bench, accounting, changes, five, large_state, small
 from benchmarks.sides import DEFAULTS, QUERIES, run_by_hand, run_windrow
 from windrow.spark.session import SPEED, make_session
 
@@ -17,7 +17,7 @@ ROCKSDB = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-OTHERS = {"changes": changes, "five": five, "small": small}
+OTHERS = {"accounting": accounting, "changes": changes, "five": five, "small": small}
 STORES = {"HDFS-backed": {}, "RocksDB": ROCKSDB}
 
 
