@@ -4,7 +4,7 @@ Takes a call's arguments as Spark SQL text, gives SQL text and Polars expression
 these files and a case. Must not know: Spark itself, windows, state.
 """
 
-from windrow.aggregates.base import Aggregate, Part, Run, orders_its_value
+from windrow.aggregates.base import Aggregate, Part, orders_its_value
 from windrow.aggregates.registry import AGGREGATES, find_aggregate
 
-__all__ = ["AGGREGATES", "Aggregate", "Part", "Run", "find_aggregate", "orders_its_value"]
+__all__ = ["AGGREGATES", "Aggregate", "Part", "find_aggregate", "orders_its_value"]

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 import polars as pl
 
 from windrow.model.expr import Call
+from windrow.model.running import Run
 
 # Column names of an aggregate's parts, by part name.
 Columns = Mapping[str, str]
-
-
-class Run(Enum):
-    """How the values of single numbers run up to one total, row by row."""
-
-    TOTAL = "their sum"
-    LEAST = "the least"
-    GREATEST = "the greatest"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import polars as pl
 
-from windrow.aggregates.base import Aggregate, Columns, Part, Run, count, greatest, least, total
+from windrow.aggregates.base import Aggregate, Columns, Part, count, greatest, least, total
 from windrow.model.expr import Call
+from windrow.model.running import Run
 
 
 def _count(*args: str) -> Part:

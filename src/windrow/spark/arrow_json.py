@@ -53,8 +53,7 @@ def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str
     quoted = (f"`{name.replace('`', '``')}` {type_}" for name, type_ in {**fields, note: "STRING"}.items())
     returns = f"STRUCT<{', '.join(quoted)}>"
     name = f"windrow_json_{hashlib.sha256(returns.encode()).hexdigest()[:16]}"
-    # Said to be so that Spark does not decode a row once more for each condition that it tests early.
-    spark.udf.register(name, as_udf(_decoder(fields, note), returns).asNondeterministic())
+    spark.udf.register(name, as_udf(_decoder(fields, note), returns))
     return name if _has_workers(spark, name) else None
 
 

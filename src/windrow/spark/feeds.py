@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.aggregates import Aggregate as AggregateForm
-from windrow.aggregates import Run, find_aggregate, orders_its_value
+from windrow.aggregates import find_aggregate, orders_its_value
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
+from windrow.model.running import Run
 from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
 from windrow.plan.headers import LAST_HEADERS_CALL
 from windrow.plan.sharing import fixed_of

@@ -22,7 +22,9 @@ FATE = "_fate"
 RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
-_QUICK = "_quick"  # decoded by Arrow
+_STRUCT, _QUICK = "_struct", "_quick"  # what Arrow decoded, and whether it did
+# Nothing that Spark could know before: else it would decode a row once more for each condition that it tests early.
+_ALWAYS = "monotonically_increasing_id() >= 0"
 _REPLACED = "\ufffd"  # stands for what could not be read as a character
 _SPACE = r"' \t\r\n'"  # around a JSON value
 # Stands in the SELECT for the arrival time of a batch. No name of a user's has such a character.
@@ -117,7 +119,10 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
     if decoder is None:
         source = _select(["*", f"{parsed} AS {_DECODED}"], given)
     else:
-        source = _select(["*", f"coalesce({_QUICK}, {parsed}) AS {_DECODED}"], _select(["*", f"{decoder}({text}) AS {_QUICK}"], given))
+        quick = _select(["*", f"{decoder}({text}) AS {_STRUCT}"], given)
+        handed_on = [quote(name) for name in (*stream.frame.columns, *stream.fleeting)]
+        decoded = f"CASE WHEN {_ALWAYS} THEN coalesce({_STRUCT}, {parsed}) END AS {_DECODED}"
+        source = _select([*handed_on, f"{_STRUCT} IS NOT NULL AS {_QUICK}", decoded], quick)
     original = ORIGINAL if ORIGINAL in stream.frame.columns else RAW
     others = [quote(name) for name in (*stream.frame.columns, *stream.fleeting) if name != RAW]
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
@@ -127,7 +132,7 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
         f"({_DECODED} IS NULL OR {_is_no_text(read, text)} OR {_is_not_one_object(text)} OR ({noted} AND NOT coalesce({is_object}, false)))"
     )
     if decoder is not None:
-        broken = f"({_QUICK} IS NULL AND {broken})"
+        broken = f"(NOT {_QUICK} AND {broken})"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.decoded]
     fate = _decode_fate(read, broken, noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
-from windrow.aggregates import Run
+from windrow.model.running import Run
 from windrow.plan.stages import Aggregate
 from windrow.spark.feeds import parts_sql, runs_of
 from windrow.spark.querying import Select, frame_of_sql

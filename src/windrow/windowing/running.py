@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from windrow.aggregates.base import Run
+from windrow.model.running import Run
 
 
 def run_up(rows: pl.DataFrame, pane: Sequence[str], runs: Mapping[str, Run]) -> pl.DataFrame:

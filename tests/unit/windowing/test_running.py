@@ -9,7 +9,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from windrow.aggregates import Run
+from windrow.model.running import Run
 from windrow.windowing.running import run_up
 
 Number = float | None
