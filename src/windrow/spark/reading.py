@@ -121,8 +121,8 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
     else:
         quick = _select(["*", f"{decoder}({text}) AS {_STRUCT}"], given)
         handed_on = [quote(name) for name in (*stream.frame.columns, *stream.fleeting)]
-        decoded = f"CASE WHEN {_ALWAYS} THEN coalesce({_STRUCT}, {parsed}) END AS {_DECODED}"
-        source = _select([*handed_on, f"{_STRUCT} IS NOT NULL AS {_QUICK}", decoded], quick)
+        either = f"CASE WHEN {_ALWAYS} THEN coalesce({_STRUCT}, {parsed}) END AS {_DECODED}"
+        source = _select([*handed_on, f"{_STRUCT} IS NOT NULL AS {_QUICK}", either], quick)
     original = ORIGINAL if ORIGINAL in stream.frame.columns else RAW
     others = [quote(name) for name in (*stream.frame.columns, *stream.fleeting) if name != RAW]
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
