@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from fastavro import parse_schema, schemaless_writer
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from tests.integration.conftest import Broker
 from tests.integration.registry import USER, registry
 from tests.integration.topics import Record, Runner, only, options, send
+from windrow.cli.main import app
 from windrow.errors import JobError
 
 FIRST: dict[str, Any] = {
@@ -63,6 +65,24 @@ def test_records_that_name_their_schema(broker: Broker, run: Runner) -> None:
         ("b", Decimal("2.00"), AT, ["x"], None, 1),
     ]
     assert sorted(only(run.dead_letters(), "offset", "raw")) == [(2 + number, value) for number, value in enumerate(bad)]
+
+
+def test_a_record_whose_schema_was_missing_is_read_when_it_goes_back(broker: Broker, run: Runner, tmp_path: Path) -> None:
+    topic = broker.topic(partitions=1)
+    newer = written(SECOND, 2, symbol="b", price=Decimal("2.00"), at=AT, tags=["x"])
+    send(broker, topic, [Record(newer), Record(b"garbage")])
+    more = {"schema__registry__basic__auth__user__info": USER}
+    file = tmp_path / "job.sql"
+    for schemas, found in (({1: FIRST}, []), ({1: FIRST, 2: SECOND}, [("b", Decimal("2.00"), ["x"])])):
+        with registry(schemas) as url:
+            file.write_text(
+                f"CREATE STREAM s {COLUMNS} WITH ({options(broker, topic, format='avro', schema__registry__url=url, **more)}); {OUT}"
+            )
+            assert only(run.rows(file.read_text(), mode="once"), "symbol", "price", "tags") == found
+            letters = ["dead-letters", "replay", str(file), "--state", str(tmp_path / "state")]
+            done = CliRunner().invoke(app, letters)
+            assert done.exit_code == 0, done.output
+    assert [(letter["offset"], letter["raw"]) for letter in run.dead_letters()] == [(0, newer), (1, b"garbage"), (1, b"garbage")]
 
 
 def test_records_of_one_schema_from_a_file(broker: Broker, run: Runner, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from windrow.model.types import ColumnDef
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # Columns that every source frame has beside its rows. A source gives either ``_raw`` (one undecoded record a row, STRING or
 # BINARY, decoded later by the stream's format) or its declared columns already decoded; in the second case ``_bad`` (STRING) is
@@ -96,6 +96,8 @@ class SourceStream:
     format: str | None
     later: Mapping[str, str] = field(default_factory=dict)
     fleeting: Mapping[str, str] = field(default_factory=dict)
+    # Where there is ``_original``: what makes ``_raw`` of it, for a row that comes once more.
+    decode: Callable[[Column], Column] | None = None
     reading: Reading | None = None
     offset: str | None = None
     is_increment: bool = False

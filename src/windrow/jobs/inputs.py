@@ -123,7 +123,7 @@ class Inputs:
 
     def replayed(self, source: str, letters: Sequence[Mapping[str, Any]], session: SparkSession, now: int) -> DataFrame:
         """The rows of dead letters, with the columns that the rows of their source have."""
-        return replayed_rows(session, self._reads[source], letters, now, is_raw=self.is_raw(source))
+        return replayed_rows(session, self._reads[source], self._streams[source], letters, now)
 
     def is_raw(self, source: str) -> bool:
         """Whether a source hands over text that is decoded after it."""

@@ -115,22 +115,18 @@ class Accountant:
         read = self._reads[name]
         account = result.ledger.source(name)
         what = policies(read)
+        counts = counts_by_fate(fed)
+        account.rows_in += sum(counts.values())
+        account.passed += sum(count for fate, count in counts.items() if fate not in SOURCE_FATES)
         for fate in SOURCE_FATES:
-            rows = fed.filter(pc.equal(fed[JUDGED], fate.value))
-            count = pc.sum(rows[ROWS_COUNT]).as_py() or 0
-            if not count:
+            if not (count := counts.get(fate, 0)):
                 continue
-            account.rows_in += count
             policy = what[fate]
             if policy == "fail":
                 _refuse(name, fate, count)
             (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += count
             if policy == "dead_letter":
-                result.dead_letters.extend(_letters(fate, name, rows, batch_id))
-        others = fed.filter(pc.invert(pc.is_in(fed[JUDGED], pa.array([f.value for f in SOURCE_FATES], fed[JUDGED].type))))
-        good = pc.sum(others[ROWS_COUNT]).as_py() or 0
-        account.rows_in += good
-        account.passed += good
+                result.dead_letters.extend(_letters(fate, name, fed.filter(pc.equal(fed[JUDGED], fate.value)), batch_id))
 
     def book_statement_fates(self, statement: str, source: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
         """Rows that a statement itself could not place in time: its own event time is missing or far in the future."""
@@ -159,6 +155,12 @@ class Accountant:
             good = frame.where(f"{FATE} = 0") if FATE in frame.columns else frame
             total = good.count()
         book_filter(ledger, stage.name, total, passed)
+
+
+def counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
+    """How many rows came to each end."""
+    sums = fed.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
+    return {Fate(row[JUDGED]): row[f"{ROWS_COUNT}_sum"] for row in sums}
 
 
 def _refuse(source: str, fate: Fate, count: int) -> None:

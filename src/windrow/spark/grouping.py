@@ -14,7 +14,7 @@ from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.plan.sharing import SharedFeed, fixed_of, shared_feeds
 from windrow.plan.stages import Aggregate, Job, Read
-from windrow.spark.accounting import Accountant
+from windrow.spark.accounting import Accountant, counts_by_fate
 from windrow.spark.batch import Run
 from windrow.spark.carrying import ROW, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
@@ -245,7 +245,7 @@ class Grouping:
 
     def _book_statement(self, stage: Aggregate, fed: pa.Table, watermark: int | None, is_direct: bool, run: Run) -> None:
         account = run.result.ledger.statement(stage.name)
-        counts = _counts_by_fate(fed)
+        counts = counts_by_fate(fed)
         if not is_direct:
             self._accountant.book_statement_fates(stage.name, stage.input, fed, run.batch.batch_id, run.result)
         account.passed += counts.get(Fate.OK, 0)
@@ -350,8 +350,3 @@ def _evicted(stage: Aggregate, run: Run) -> int:
 def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
     found = {p: pc.max(fed[f"{CLOCK}{p}"]).as_py() for p in partitions}
     return {p: at for p, at in found.items() if at is not None}
-
-
-def _counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
-    sums = fed.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
-    return {Fate(row[JUDGED]): row[f"{ROWS_COUNT}_sum"] for row in sums}

@@ -72,8 +72,8 @@ class Resident:
 
 def kept_rows(fed: pa.Table) -> pa.Table:
     """The rows for the step: those that were not set aside, without what is only booked."""
-    kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
-    return kept.drop_columns([c for c in kept.column_names if c in (JUDGED, INCLUDED) or c.startswith(CLOCK)])
+    booked = [name for name in fed.column_names if name in (JUDGED, INCLUDED) or name.startswith(CLOCK)]
+    return fed.drop_columns(booked).filter(pc.equal(fed[JUDGED], Fate.OK.value))
 
 
 def without_carried(rows: pa.Table) -> tuple[pa.Table, pa.Table]:

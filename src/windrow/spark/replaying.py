@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.connectors.runtime import RAW, SEQ, SourceStream
+from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceStream
 from windrow.model.fate import Fate
 from windrow.plan.stages import Read
 from windrow.spark.reading import read_all
@@ -15,6 +15,8 @@ from windrow.spark.reading import read_all
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_HAS_RAW = "_has_raw"  # whether the row comes as it was read, and not as its columns
+_AGAIN = "_again"
 _RECORDS = pa.schema(
     [
         (RAW, pa.binary()),
@@ -25,15 +27,21 @@ _RECORDS = pa.schema(
         ("_key", pa.string()),
         ("_headers", pa.map_(pa.string(), pa.string())),
         (SEQ, pa.int64()),
+        (_HAS_RAW, pa.bool_()),
     ]
 )
 
 
-def replayed_rows(spark: SparkSession, read: Read, letters: Sequence[Mapping[str, Any]], now: int, *, is_raw: bool) -> DataFrame:
-    """A source that decodes its rows itself (not ``is_raw``) gave no text that could be decoded here: its columns are taken as JSON."""
-    records = [_record(letter, is_raw=is_raw) for letter in letters]
+def replayed_rows(spark: SparkSession, read: Read, stream: SourceStream, letters: Sequence[Mapping[str, Any]], now: int) -> DataFrame:
+    """A source that decodes its rows itself gave nothing that could be decoded here: the columns of its rows are taken as JSON."""
+    from pyspark.sql import functions as F
+
+    records = [_record(letter, is_raw=stream.format is not None) for letter in letters]
     frame = spark.createDataFrame(pa.Table.from_pylist(records, schema=_RECORDS)).coalesce(1)
-    return read_all(read, SourceStream(frame, None, "json"), now)
+    if stream.decode is not None:
+        rows = frame.withColumn(ORIGINAL, F.col(RAW)).withColumn(_AGAIN, stream.decode(F.col(RAW)).cast("binary"))
+        frame = rows.withColumn(RAW, F.when(F.col(_HAS_RAW), F.col(_AGAIN)).otherwise(F.col(RAW))).drop(_AGAIN)
+    return read_all(read, SourceStream(frame.drop(_HAS_RAW), None, "json"), now)
 
 
 def _record(letter: Mapping[str, Any], *, is_raw: bool) -> dict[str, Any]:
@@ -42,6 +50,7 @@ def _record(letter: Mapping[str, Any], *, is_raw: bool) -> dict[str, Any]:
     arrived = None if letter["code"] == Fate.FUTURE.code else letter["arrived_at"]
     return {
         RAW: (letter["row"] or "").encode() if raw is None else raw,
+        _HAS_RAW: raw is not None,
         "_timestamp": arrived,
         "_partition": letter["partition"],
         "_offset": letter["offset"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
@@ -62,7 +63,8 @@ def _open_table(spark: SparkSession, request: SourceRequest, settings: SourceSet
 def _stream(request: SourceRequest, settings: SourceSettings, records: DataFrame) -> SourceStream:
     frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
     later = {**_provenance(settings), **decoding}
-    return SourceStream(frame, 1, "json" if settings.format in _SPELLED_AS_JSON else None, later)
+    decode = partial(avro_as_json, settings=_avro(settings)) if settings.format == "avro" else None
+    return SourceStream(frame, 1, "json" if settings.format in _SPELLED_AS_JSON else None, later, decode=decode)
 
 
 def _load(spark: SparkSession, request: SourceRequest, options: dict[str, str]) -> DataFrame:
