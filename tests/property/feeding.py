@@ -172,18 +172,20 @@ def feed(query: Query, rows: Sequence[Row], batch_id: int, clock: Clock, shuffle
     groups: dict[Any, list[tuple[int, Row]]] = {}
     records: list[dict[str, Any]] = []
     shape = feed_of(query)
+    # Slices that are only put beside each other may come in shares, one from each task.
+    tasks = shuffle.choice((1, 2, 3)) if isinstance(step_of(query), SliceStep) else 1
     for one in kept:
         for start in starts[one.seq]:
             group = (one.row.key if query.is_grouped else None, start, one.late_id, one.epoch, one.since, one.row_mark)
             if shape == "single":
                 records.append(_partial(query, group, [(one.seq, one.row)], batch_id))
                 continue
-            so_far = groups.setdefault(group, [])
+            so_far = groups.setdefault((group, one.seq * tasks // len(rows)), [])
             so_far.append((one.seq, one.row))
             if shape == "running":
                 records.append(_partial(query, group, so_far, batch_id))
     if shape in ("slices", "windows"):
-        records = [_partial(query, group, members, batch_id) for group, members in groups.items()]
+        records = [_partial(query, group, members, batch_id) for (group, _), members in groups.items()]
     # What comes back from a shuffle has no order.
     shuffle.shuffle(records)
     frame = pl.DataFrame(records, schema=_schema(query, shape, clock.watermark(query.delay))) if records else None
