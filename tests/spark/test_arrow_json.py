@@ -246,5 +246,9 @@ def test_a_row_is_decoded_once_whatever_is_asked_of_it(spark: SparkSession, aske
     lines = spark.createDataFrame([('{"symbol":"A","price":2,"ts":1700000000000}', 0)], f"{RAW} STRING, _offset BIGINT")
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
     rows = RowReader(read, stream).rows(lines, 1_800_000_000_000_000).frame
-    plan = spark.sql(asked, rows=rows)._jdf.queryExecution().executedPlan().toString()
-    assert plan.count("ArrowEvalPython ") == 1, plan
+    plan = spark.sql(asked, rows=rows)._jdf.queryExecution().sparkPlan()
+    operators = []
+    while plan is not None:
+        operators.append(plan.getClass().getSimpleName())
+        plan = None if plan.children().isEmpty() else plan.children().head()
+    assert operators.count("ArrowEvalPythonExec") == 1, operators

@@ -46,8 +46,8 @@ def row_runs(stage: Aggregate, given: Select) -> RowRuns | None:
     runs = runs_of(stage)
     if runs is None:
         return None
-    schema = frame_of_sql(given.given, parts_sql(stage, given.source)).schema
-    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    fields = frame_of_sql(given.given, parts_sql(stage, given.source)).schema.fields if runs else []
+    types = {field.name: field.dataType.simpleString() for field in fields}
     if not all(type_ in _NUMBERS for type_ in types.values()):
         return None
     return RowRuns((*(name for name, _ in stage.keys), SLICE), {COUNT: Run.TOTAL, **runs}, types)
