@@ -91,10 +91,12 @@ def _plain_feed(stage: Aggregate, request: FeedRequest) -> str:
     values = ("count(1)", "sum(volume)", "min(price)", "max(price)")
     columns = [column for item in stage.aggregates for column in part_names(item).values()]
     parts = ", ".join(f"{value} AS {column}" for value, column in zip(values, columns, strict=True))
-    rows = f"SELECT symbol AS {stage.keys[0][0]}, price, volume, unix_micros(_event_time) AS {TIME} FROM {request.view}"
+    rows = f"SELECT symbol AS {stage.keys[0][0]}, price, volume, _timestamp, unix_micros(_event_time) AS {TIME} FROM {request.view}"
     sliced = f"SELECT *, {TIME} - pmod({TIME}, 60000000) AS {SLICE}, 0 AS {JUDGED}, CAST(NULL AS STRING) AS {ROW} FROM ({rows})"
     by = f"{stage.keys[0][0]}, {SLICE}, {JUDGED}, {ROW}"
-    return f"SELECT {by}, count(1) AS {COUNT}, count(1) AS {ROWS_COUNT}, {parts}, max({TIME}) AS {CLOCK}0 FROM ({sliced}) GROUP BY {by}"
+    # The arrival time is a constant of the batch: a text that loses it is planned anew in every batch.
+    clock = f"max({TIME}) AS {CLOCK}0, max(_timestamp) AS {CLOCK}_arrival"
+    return f"SELECT {by}, count(1) AS {COUNT}, count(1) AS {ROWS_COUNT}, {parts}, {clock} FROM ({sliced}) GROUP BY {by}"
 
 
 def five(bench: Bench) -> None:
