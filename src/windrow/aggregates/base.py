@@ -73,7 +73,8 @@ def least(name: str) -> Callable[[Columns], pl.Expr]:
 
 
 def greatest(name: str) -> Callable[[Columns], pl.Expr]:
-    return lambda columns: pl.col(columns[name]).max()
+    """NaN is greater than every number, as in Spark; what is no number has none."""
+    return lambda columns: pl.col(columns[name]).nan_max()
 
 
 def elements(column: str) -> pl.Expr:

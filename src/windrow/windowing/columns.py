@@ -10,6 +10,8 @@ from typing import Literal
 
 import polars as pl
 
+from windrow.model.running import Run
+
 SLICE = "_slice"  # start of the slice (or of the pane's window) that a partial belongs to
 COUNT = "_n"  # rows merged into a partial
 FIRST = "_first"  # least event time of a session partial
@@ -37,6 +39,8 @@ class Layout:
     keys: tuple[str, ...]
     merges: tuple[pl.Expr, ...]
     parts: tuple[str, ...]
+    # How each part runs up, where all of them do: two totals of numbers are then put together row by row, without grouping.
+    runs: tuple[Run, ...] = ()
 
     def merge(self, frame: pl.DataFrame, *by: str) -> pl.DataFrame:
         """One row per group and ``by`` columns, with all its partials merged."""

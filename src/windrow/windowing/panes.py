@@ -27,6 +27,7 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
+from windrow.windowing.running import put_together
 from windrow.windowing.shelf import Shelf
 from windrow.windowing.speech import DIRTY, EMITTED_AT, WHEN, Speech
 from windrow.windowing.step import StepResult, Tables, Tick, stack
@@ -81,6 +82,8 @@ class PaneStep:
         defaults = (pl.lit(0, pl.Int32).alias(REVISION), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(0, pl.Int64).alias(_HELD))
         if panes is None:
             return rows.with_columns(defaults)
+        if self._adds_up(panes, rows):
+            return self._added_up(panes, rows).with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults)
         seeds = join_on(rows.select(_ROW, *self._pane), panes, self._pane, "inner")
         books = seeds.select(_ROW, REVISION, EMITTED_AT, pl.col(COUNT).alias(_HELD))
         parts = [_ROW, COUNT, *self.layout.parts]
@@ -89,6 +92,20 @@ class PaneStep:
         merged = Layout((), self.layout.merges, self.layout.parts).merge(both, _ROW)
         outer = rows.drop(COUNT, *self.layout.parts).join(merged, on=_ROW, how="left").join(books, on=_ROW, how="left")
         return outer.with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults).sort(_ROW)
+
+    def _adds_up(self, panes: pl.DataFrame, rows: pl.DataFrame) -> bool:
+        """Whether all parts are numbers of which two totals are put together by themselves. Decimals grow when they are added."""
+        runs, parts = self.layout.runs, self.layout.parts
+        numbers = (rows.schema[part] == panes.schema[part] and rows.schema[part].is_numeric() for part in parts)
+        return len(runs) == len(parts) and all(numbers) and not any(rows.schema[part].is_decimal() for part in parts)
+
+    def _added_up(self, panes: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        names = {part: f"{part}{_HELD}" for part in self.layout.parts}
+        before = (pl.col(part).alias(name) for part, name in names.items())
+        held = panes.select(*self._pane, pl.col(COUNT).alias(_HELD), REVISION, EMITTED_AT, *before)
+        both = join_on(rows, held, self._pane, "left", maintain_order="left")
+        totals = {part: put_together(names[part], part, rows.schema[part], run) for part, run in zip(names, self.layout.runs, strict=True)}
+        return both.with_columns(pl.col(COUNT) + pl.col(_HELD).fill_null(0), **totals).drop(names.values())
 
     def _speaks(self, tick: Tick) -> pl.Expr:
         """Whether a row makes its pane speak at once."""

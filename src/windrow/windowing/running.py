@@ -15,6 +15,19 @@ def run_up(rows: pl.DataFrame, pane: Sequence[str], runs: Mapping[str, Run]) -> 
     return rows.with_columns(**totals)
 
 
+def put_together(one: str, other: str, type_: pl.DataType, run: Run) -> pl.Expr:
+    """The total of two totals, in columns of one type. NULL is none."""
+    a, b = pl.col(one), pl.col(other)
+    match run:
+        case Run.TOTAL:
+            return pl.coalesce(a + b, a, b)
+        case Run.LEAST:
+            return pl.min_horizontal(a, b)
+        case Run.GREATEST:
+            greatest = pl.max_horizontal(a, b)
+            return pl.when(a.is_nan() | b.is_nan()).then(float("nan")).otherwise(greatest) if type_.is_float() else greatest
+
+
 def _over(pane: Sequence[str], total: pl.Expr) -> pl.Expr:
     return total.over(pane) if pane else total
 

@@ -9,8 +9,14 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
+from windrow.aggregates import find_aggregate
+from windrow.model.expr import Call, Column
 from windrow.model.running import Run
+from windrow.windowing.columns import COUNT, SEQ, SLICE, Layout
+from windrow.windowing.panes import PaneStep
 from windrow.windowing.running import run_up
+from windrow.windowing.speech import Speech
+from windrow.windowing.step import Tables, Tick
 
 Number = float | None
 
@@ -52,3 +58,56 @@ def test_whole_numbers_stay_whole() -> None:
     frame = pl.DataFrame({"v": [1, None, 2]}, schema={"v": pl.Int64})
     assert run_up(frame, [], {"v": Run.TOTAL})["v"].to_list() == [1, 1, 3]
     assert run_up(frame, [], {"v": Run.LEAST}).schema["v"] == pl.Int64
+
+
+def _layout(with_runs: bool) -> Layout:
+    merges: list[pl.Expr] = []
+    parts: list[str] = []
+    runs: list[Run] = []
+    for slot, name in enumerate(("COUNT", "SUM", "MIN", "MAX", "AVG")):
+        form = find_aggregate(Call(name, (Column("v"),)))
+        assert form is not None
+        columns = {part.name: f"_a{slot}_{part.name}" for part in form.parts}
+        merges.extend(part.merge(columns) for part in form.parts)
+        parts.extend(columns.values())
+        runs.extend(part.run for part in form.parts if part.run is not None)
+    assert len(runs) == len(parts)
+    return Layout(("_k0",), tuple(merges), tuple(parts), tuple(runs) if with_runs else ())
+
+
+@pytest.mark.parametrize("odd", [(), (None,), (math.nan,), (None, math.nan)], ids=str)
+def test_totals_are_put_together_as_groups_are_merged(odd: tuple[Number, ...]) -> None:
+    """Batch after batch, on what is held: by columns, and by merging."""
+    chance = random.Random(str(odd))
+    steps = [PaneStep(_layout(with_runs), Speech(every_row=True, on_close=False), 10) for with_runs in (True, False)]
+    states: list[Tables] = [{}, {}]
+    for batch in range(5):
+        values = [chance.choice([*odd, *([chance.randrange(-9, 9) / 2] * 3)]) for _ in range(60)]
+        counts = [0 if value is None else 1 for value in values]
+        single = {"_a0_n": counts, "_a1_s": values, "_a2_m": values, "_a3_m": values, "_a4_s": values, "_a4_n": counts}
+        frame = pl.DataFrame(
+            {
+                "_k0": [chance.choice(["a", "b", None]) for _ in values],
+                SLICE: [10 * (batch + chance.randrange(2)) for _ in values],
+                SEQ: range(len(values)),
+                COUNT: [1] * len(values),
+                **single,
+            },
+            schema_overrides={name: pl.Float64 for name in single if not name.endswith("_n")} | {"_k0": pl.String},
+        )
+        layout = steps[0].layout
+        rows = run_up(frame, ("_k0", SLICE), {COUNT: Run.TOTAL, **dict(zip(layout.parts, layout.runs, strict=True))})
+        taken = [step.step(state, rows, Tick(None, None, batch)) for step, state in zip(steps, states, strict=True)]
+        states = [one.state for one in taken]
+        ours, theirs = (one.emissions for one in taken)
+        assert ours is not None
+        assert theirs is not None
+        assert repr(ours.rows()) == repr(theirs.select(ours.columns).rows())
+
+
+def test_nan_is_the_greatest_of_all_batches() -> None:
+    form = find_aggregate(Call("MAX", (Column("v"),)))
+    assert form is not None
+    merge = form.parts[0].merge({"m": "m"})
+    found = pl.DataFrame({"m": [math.nan, 5.0]}).select(merge)["m"].to_list()
+    assert math.isnan(found[0])
