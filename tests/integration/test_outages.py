@@ -38,7 +38,7 @@ def test_a_job_waits_for_its_broker_and_goes_on(broker: Broker, run: Runner) -> 
         assert "does not answer" in (jobs.status()[0].error or "")
         broker.start()
         send(broker, topic, [Record({"v": n}, n % 2) for n in range(4, 8)])
-        until(lambda: jobs.status()[0].rows_in == 8, 300)
+        until(lambda: jobs.status()[0].rows_in == 8, 300, jobs.status)
         status = jobs.status()[0]
         assert (status.state, status.error) == (RUNNING, None)
         assert status.ledger.is_balanced

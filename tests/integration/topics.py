@@ -76,10 +76,11 @@ class Runner:
         return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0, seen: Callable[[], object] = lambda: None) -> None:
+    """``seen`` tells what it came to instead."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to that in time"
+        assert time.monotonic() < deadline, f"it did not come to that in time: {seen()}"
         time.sleep(0.1)
 
 
