@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from windrow.spark.expressions import struct_type
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -50,8 +52,7 @@ def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str
     # Workers need Arrow for it, but nothing of ours.
     register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # as pyspark ships it
     as_udf: Any = arrow_udf
-    quoted = (f"`{name.replace('`', '``')}` {type_}" for name, type_ in {**fields, note: "STRING"}.items())
-    returns = f"STRUCT<{', '.join(quoted)}>"
+    returns = struct_type({**fields, note: "STRING"})
     name = f"windrow_json_{hashlib.sha256(returns.encode()).hexdigest()[:16]}"
     spark.udf.register(name, as_udf(_decoder(fields, note), returns))
     return name if _has_workers(spark, name) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import assert_never
 
@@ -45,6 +46,15 @@ def quote(name: str) -> str:
     '`a``b`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+def struct_type(fields: Mapping[str, str]) -> str:
+    """The type of a struct in SQL.
+
+    >>> struct_type({"a": "INT"})
+    'STRUCT<`a`: INT>'
+    """
+    return f"STRUCT<{', '.join(f'{quote(name)}: {type_}' for name, type_ in fields.items())}>"
 
 
 def text_literal(value: str) -> str:

@@ -279,12 +279,15 @@ def _session_late(stage: Aggregate, request: FeedRequest) -> str | None:
 
 
 def runs_of(stage: Aggregate) -> dict[str, Run] | None:
-    """How the columns of single rows run up to totals; None where some do not, or more is looked at than the rows of a pane in order."""
+    """How each part runs up, by column and in their order; None where one does not."""
     parts = {part_names(item)[part.name]: part for item in stage.aggregates for part in form_of(item).parts}
     runs = {column: part.run for column, part in parts.items() if part.run is not None}
-    if stage.feed is not Feed.RUNNING or stage.is_strict or _has_pieces(stage) or len(runs) < len(parts):
-        return None
-    return runs
+    return runs if len(runs) == len(parts) else None
+
+
+def runs_by_row(stage: Aggregate) -> bool:
+    """Whether running totals are asked for, and nothing is looked at for them but the rows of a pane in their order."""
+    return stage.feed is Feed.RUNNING and not stage.is_strict and not _has_pieces(stage)
 
 
 def parts_sql(stage: Aggregate, view: str) -> str:

@@ -12,7 +12,7 @@ from windrow.model.types import NULL, UNKNOWN, VARIANT, Array, ColumnDef, Map, S
 from windrow.plan.stages import Read
 from windrow.spark.arrow_json import decoder_of
 from windrow.spark.event_time import event_time_sql
-from windrow.spark.expressions import of_batch, quote
+from windrow.spark.expressions import of_batch, quote, struct_type
 from windrow.spark.querying import GIVEN, Select, Shape
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ class RowReader:
     def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True, is_large: bool = True) -> None:
         """``is_large``: so many rows that it pays to start workers for them, where these are faster."""
         read = settled(read, stream)
-        fields = {column.name: spark_type(column) for column in read.decoded}
         # Where columns are left out, Spark's parser passes over them: for a row of 1 KB with one such it takes no longer than Arrow.
         is_quick = stream.format is not None and is_large and len(read.decoded) == len(read.columns)
-        decoder = decoder_of(stream.frame.sparkSession, fields, _CORRUPT) if is_quick else None
+        decoder = decoder_of(stream.frame.sparkSession, _fields(read), _CORRUPT) if is_quick else None
         self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
         self._shape = Shape((*_kept_columns(read), *_OWN))
 
@@ -111,8 +110,7 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
 
     ``decoder`` names a function that gives what the parser would give, or NULL: it is asked first.
     """
-    fields = [*(f"{quote(c.name)}: {spark_type(c)}" for c in read.decoded), f"{quote(_CORRUPT)}: STRING"]
-    schema = f"STRUCT<{', '.join(fields)}>".replace("\\", "\\\\").replace("'", "\\'")
+    schema = struct_type({**_fields(read), _CORRUPT: "STRING"}).replace("\\", "\\\\").replace("'", "\\'")
     options = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}')"
     text = f"CAST({RAW} AS STRING)"
     parsed = f"from_json({text}, '{schema}', {options})"
@@ -161,6 +159,10 @@ def _is_not_one_object(text: str) -> str:
     begins = f"(startswith({text}, '{{') OR startswith(ltrim({_SPACE}, {text}), '{{'))"
     # As the first of two elements, an object with anything behind it makes an array of another length, or none at all.
     return f"NOT ({is_flat} OR ({begins} AND coalesce(json_array_length(concat('[', {text}, ',0]')) = 2, false)))"
+
+
+def _fields(read: Read) -> dict[str, str]:
+    return {column.name: spark_type(column) for column in read.decoded}
 
 
 def spark_type(column: ColumnDef) -> str:

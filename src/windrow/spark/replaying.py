@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _HAS_RAW = "_has_raw"  # whether the row comes as it was read, and not as its columns
-_AGAIN = "_again"
 _RECORDS = pa.schema(
     [
         (RAW, pa.binary()),
@@ -39,8 +38,8 @@ def replayed_rows(spark: SparkSession, read: Read, stream: SourceStream, letters
     records = [_record(letter, is_raw=stream.format is not None) for letter in letters]
     frame = spark.createDataFrame(pa.Table.from_pylist(records, schema=_RECORDS)).coalesce(1)
     if stream.decode is not None:
-        rows = frame.withColumn(ORIGINAL, F.col(RAW)).withColumn(_AGAIN, stream.decode(F.col(RAW)).cast("binary"))
-        frame = rows.withColumn(RAW, F.when(F.col(_HAS_RAW), F.col(_AGAIN)).otherwise(F.col(RAW))).drop(_AGAIN)
+        decoded = F.when(F.col(_HAS_RAW), stream.decode(F.col(RAW)).cast("binary")).otherwise(F.col(RAW))
+        frame = frame.withColumn(ORIGINAL, F.col(RAW)).withColumn(RAW, decoded)
     return read_all(read, SourceStream(frame.drop(_HAS_RAW), None, "json"), now)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.model.running import Run
 from windrow.plan.stages import Aggregate
-from windrow.spark.feeds import parts_sql, runs_of
+from windrow.spark.feeds import parts_sql, runs_by_row, runs_of
 from windrow.spark.querying import Select, frame_of_sql
 from windrow.windowing.columns import COUNT, SEQ, SLICE
 from windrow.windowing.running import run_up
@@ -44,7 +44,7 @@ class RowRuns:
 def row_runs(stage: Aggregate, given: Select) -> RowRuns | None:
     """None where running totals are left to Spark: those of other things than numbers, or that do not run up."""
     runs = runs_of(stage)
-    if runs is None:
+    if runs is None or not runs_by_row(stage):
         return None
     fields = frame_of_sql(given.given, parts_sql(stage, given.source)).schema.fields if runs else []
     types = {field.name: field.dataType.simpleString() for field in fields}

@@ -6,11 +6,10 @@ from typing import assert_never
 
 import polars as pl
 
-from windrow.model.running import Run
 from windrow.model.window import IncludeInNext, Rows, Session, Sliding, Tumbling
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, Enrich, Feed, IntervalJoin, Job, KeepLatest, LookBack
-from windrow.spark.feeds import form_of, part_names
+from windrow.spark.feeds import form_of, part_names, runs_of
 from windrow.spark.interval_join import side_steps
 from windrow.spark.look_back import key_name
 from windrow.windowing.columns import Layout
@@ -28,14 +27,11 @@ from windrow.windowing.waiting import WaitStep
 def layout_of(stage: Aggregate) -> Layout:
     merges: list[pl.Expr] = []
     parts: list[str] = []
-    runs: list[Run | None] = []
     for item in stage.aggregates:
         names = part_names(item)
         merges.extend(part.merge(names) for part in form_of(item).parts)
-        runs.extend(part.run for part in form_of(item).parts)
         parts.extend(names.values())
-    known = tuple(run for run in runs if run is not None)
-    return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts), known if len(known) == len(runs) else ())
+    return Layout(tuple(name for name, _ in stage.keys), tuple(merges), tuple(parts), tuple((runs_of(stage) or {}).values()))
 
 
 def steps_of(job: Job) -> dict[str, WindowStep]:
