@@ -36,6 +36,9 @@ def test_a_job_waits_for_its_broker_and_goes_on(broker: Broker, run: Runner) -> 
         broker.kill()
         until(lambda: jobs.status()[0].state == WAITING, 300)
         assert "does not answer" in (jobs.status()[0].error or "")
+        # Longer than a start waits for the broker: the job tries to begin again, and finds nobody.
+        until(lambda: "could not ask for its topics" in (jobs.status()[0].error or ""), 120, jobs.status)
+        assert jobs.status()[0].state == WAITING
         broker.start()
         send(broker, topic, [Record({"v": n}, n % 2) for n in range(4, 8)])
         until(lambda: jobs.status()[0].rows_in == 8, 300, jobs.status)

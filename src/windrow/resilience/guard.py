@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, stop_any, stop_when_event_set, wait_exponential_jitter
 
-from windrow.errors import JobError, WindrowError
+from windrow.errors import JobError, OutageError, WindrowError
 from windrow.resilience.breaker import Breaker, breaker_of
 from windrow.resilience.failures import FailureClass
 
@@ -38,7 +38,8 @@ class Guard:
     """Calls to one system. ``classify`` tells what a failure of its client library means.
 
     ``explain`` turns a failure that stays into an error with a code and a hint; ``is_stopping`` ends the waiting; ``least_pause``
-    says how many seconds the system itself asks for before it is called again.
+    says how many seconds the system itself asks for before it is called again. ``is_opening``: a failure that may still pass is an
+    ``OutageError`` in the end, because a job that begins again after an outage has more patience than one that starts.
     """
 
     system: str
@@ -47,6 +48,7 @@ class Guard:
     rule: RetryRule = field(default_factory=RetryRule)
     is_stopping: threading.Event = field(default_factory=threading.Event)
     least_pause: Callable[[BaseException], float] = _any_pause
+    is_opening: bool = False
 
     @property
     def breaker(self) -> Breaker:
@@ -59,9 +61,13 @@ class Guard:
         except WindrowError:
             raise
         except Exception as error:
-            if self.is_stopping.is_set() and self._is_worth_trying_again(error):
+            may_pass = self._is_worth_trying_again(error)
+            if self.is_stopping.is_set() and may_pass:
                 raise self._stopped() from error
-            raise self.explain(error, what) from error
+            found = self.explain(error, what)
+            if self.is_opening and may_pass:
+                raise OutageError(found.code, found.message, found.hint) from error
+            raise found from error
         return result
 
     def _retrying(self) -> Retrying:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from windrow.errors import JobError
+from windrow.errors import JobError, OutageError
 from windrow.resilience import CLOSED, HALF_OPEN, OPEN, Breaker, FailureClass, Guard, RetryRule, StoppedWaitingError, system_states
 from windrow.resilience.breaker import FAILURES_TO_OPEN, OPEN_SECONDS
 
@@ -54,8 +54,18 @@ def test_a_failure_that_stays_is_shown_at_once() -> None:
 
 
 def test_waiting_has_an_end() -> None:
-    with pytest.raises(JobError, match="could not ask: refused"):
+    with pytest.raises(JobError, match="could not ask: refused") as found:
         Guard("c", classify, explain, RetryRule(0.001, 0.002, 0.01)).call("ask", Failing(10_000))
+    assert not isinstance(found.value, OutageError)
+
+
+def test_a_job_that_opens_may_wait_for_what_may_pass_and_for_nothing_else() -> None:
+    opening = Guard("c", classify, explain, RetryRule(0.001, 0.002, 0.01), is_opening=True)
+    with pytest.raises(OutageError, match="could not ask: refused"):
+        opening.call("ask", Failing(10_000))
+    with pytest.raises(JobError, match="wrong password") as found:
+        opening.call("ask", Failing(1, ValueError("wrong password")))
+    assert not isinstance(found.value, OutageError)
 
 
 def test_a_stop_ends_the_waiting() -> None:

@@ -34,7 +34,8 @@ class Brokers:
         self.servers = servers
         self._client = client
         self._complaints = Complaints()
-        self.guard = Guard(f"kafka {servers}", classify, partial(explain, servers), RetryRule(longest=2.0, give_up_after=patience))
+        rule = RetryRule(longest=2.0, give_up_after=patience)
+        self.guard = Guard(f"kafka {servers}", classify, partial(explain, servers), rule, is_opening=True)
 
     def wait_for(self, topics: Topics, wait: float, interval: float, sleep: Callable[[float], None] = time.sleep) -> dict[str, int]:
         """The chosen topics with their partitions. One that is not there may be made while we wait."""

@@ -60,7 +60,7 @@ class _TopicSink:
         self._client = client_settings(settings.servers, settings.client, self._complaints)
         rule = RetryRule(give_up_after=settings.retry_seconds)
         self._guard = Guard(f"kafka {settings.servers}", classify, partial(explain, settings.servers), rule, request.stopping)
-        self._opening = replace(self._guard, rule=_OPENING)
+        self._opening = replace(self._guard, rule=_OPENING, is_opening=True)
         self._sender: Sender | None = None
         self._telemetry = self._telemetry_of(request)
 

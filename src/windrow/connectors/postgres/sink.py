@@ -73,7 +73,9 @@ class PostgresSink:
 
     def open(self) -> None:
         """Connect, take the job's turn, and see that the table fits, before any row is read."""
-        self._guard(_OPEN_SECONDS).call(f"open the table {self._settings.table}", lambda: self._in_transaction(self._open))
+        self._guard(_OPEN_SECONDS, is_opening=True).call(
+            f"open the table {self._settings.table}", lambda: self._in_transaction(self._open)
+        )
 
     def _open(self, connection: Connection) -> None:
         self._turn = self._commits.take_turn(connection)
@@ -115,10 +117,10 @@ class PostgresSink:
                 self._connection.close()
         self._connection, self._has_stage = None, False
 
-    def _guard(self, seconds: float) -> Guard:
+    def _guard(self, seconds: float, *, is_opening: bool = False) -> Guard:
         server = self._settings.server
         rule = RetryRule(give_up_after=seconds)
-        return Guard(server.system, classify, lambda error, what: explain(error, what, server), rule, self._stopping)
+        return Guard(server.system, classify, lambda error, what: explain(error, what, server), rule, self._stopping, is_opening=is_opening)
 
     def _in_transaction(self, action: Callable[[Connection], T]) -> T:
         """On a connection that is kept between batches. After a failure the next attempt has a new one."""
