@@ -55,7 +55,8 @@ class OtlpSink:
     def open(self) -> None:
         """A request without rows proves that somebody takes them."""
         self._client = open_client(self._settings)
-        replace(self._guard, rule=_OPENING, is_opening=True).call("reach the collector", lambda: self._send(b"", f"{self._job}/{self._statement}"))
+        opening = replace(self._guard, rule=_OPENING, is_opening=True)
+        opening.call("reach the collector", lambda: self._send(b"", f"{self._job}/{self._statement}"))
 
     def write(self, output: Output) -> Sequence[Refused]:
         batch = _Batch(output.batch_id, f"{self._job}/{self._statement}/{output.batch_id}/")

@@ -73,9 +73,7 @@ class PostgresSink:
 
     def open(self) -> None:
         """Connect, take the job's turn, and see that the table fits, before any row is read."""
-        self._guard(_OPEN_SECONDS, is_opening=True).call(
-            f"open the table {self._settings.table}", lambda: self._in_transaction(self._open)
-        )
+        self._guard(_OPEN_SECONDS, is_opening=True).call(f"open the table {self._settings.table}", lambda: self._in_transaction(self._open))
 
     def _open(self, connection: Connection) -> None:
         self._turn = self._commits.take_turn(connection)
