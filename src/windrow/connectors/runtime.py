@@ -23,6 +23,8 @@ BAD = "_bad"
 SEQ = "_seq"
 # Rows that a sink is given say by this column whether they take an earlier one back.
 EMISSION, RETRACT = "_emission", "retract"
+# Stands beside ``_topic`` where that is long and the same for many rows: a number for each, which ``SourceStream.topics`` spells out.
+TOPIC_NUMBER = "_topic_number"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")
 # SQL of what a source of one partition, without keys and headers, knows of where its rows came from; the engine adds the arrival time.
 NO_PROVENANCE = {
@@ -84,7 +86,7 @@ class SourceStream:
     ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
     copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame (but for ``_raw``),
     and those of its own that stand before. ``fleeting`` has SQL of what is known only while a task reads the row and is asked for right
-    after it was handed over; ``later`` may name it.
+    after it was handed over; ``later`` may name it. ``topics`` gives what the numbers in ``_topic_number`` of a micro-batch stand for.
 
     The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
     ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
@@ -96,6 +98,7 @@ class SourceStream:
     format: str | None
     later: Mapping[str, str] = field(default_factory=dict)
     fleeting: Mapping[str, str] = field(default_factory=dict)
+    topics: Callable[[DataFrame], Mapping[int, str]] | None = None
     # Where there is ``_original``: what makes ``_raw`` of it, for a row that comes once more.
     decode: Callable[[Column], Column] | None = None
     reading: Reading | None = None

@@ -25,7 +25,6 @@ from windrow.windowing.clock import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
     from windrow.spark.batch import BatchResult
 
@@ -71,7 +70,7 @@ class Accountant:
         by = f"{FATE}, {LANE}, {ROW}"
         placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in marks.items())}"
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
-        return self.book(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows.schema, result)
+        return self.book(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows, result)
 
     def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
         """SQL of what the accounts ask of each row."""
@@ -83,10 +82,10 @@ class Accountant:
             BEHIND: behind or "false",
         }
 
-    def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, shape: StructType, result: BatchResult) -> dict[int, int]:
+    def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, given: Select, result: BatchResult) -> dict[int, int]:
         """Counts of rows by fate, partition and the row that is set aside, ``passed`` by statement; gives the clock's maxima."""
         found = found.rename_columns([JUDGED if name == FATE else name for name in found.column_names])
-        found = unpack_rows(found, shape, read)
+        found = unpack_rows(found, given, read)
         self.book_source(read.name, found, result.batch_id, result)
         result.ledger.source(read.name).late_warned += pc.sum(found[BEHIND]).as_py() or 0
         good = found.filter(pc.equal(found[JUDGED], Fate.OK.value))
@@ -95,13 +94,13 @@ class Accountant:
             book_filter(result.ledger, statement, total, pc.sum(good[column]).as_py() or 0)
         return _greatest_by_partition(found)
 
-    def account_rows(self, read: Read, rows: pa.Table, shape: StructType, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
+    def account_rows(self, read: Read, rows: pa.Table, given: Select, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
         """The same for rows that are in the driver already, with what ``marks`` asks of them: gives those that go on, and the maxima."""
         by = [JUDGED, LANE, ROW]
         behind = rows[BEHIND].cast(pa.int64())
         asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
         found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
-        maxima = self.book(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), shape, result)
+        maxima = self.book(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), given, result)
         return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns(list(RIDING)), maxima
 
     def refuse_failed(self, read: Read, found: pa.Table) -> None:

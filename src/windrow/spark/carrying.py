@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.connectors.runtime import SEQ
+from windrow.connectors.runtime import SEQ, TOPIC_NUMBER
 from windrow.model.types import ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.expressions import quote
 from windrow.spark.marks import MARKS
+from windrow.spark.querying import Select
 from windrow.spark.reading import FATE, RAW_TEXT, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 ROW = "_row"
+_TOPIC = "_topic"
 _SKIPPED = {FATE, SEQ, ROW, *MARKS}
 _OPTIONS = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
@@ -35,22 +37,24 @@ _OPTIONS = (
 
 def carried_row(columns: tuple[str, ...], guard: str) -> str:
     """SQL of a row's own columns and where it came from, for rows where ``guard`` holds."""
-    fields = ", ".join(quote(name) for name in columns if name not in _SKIPPED)
+    # To ask for the name of a file would take it along with every row, of which only these need it.
+    skipped = _SKIPPED | {_TOPIC} if TOPIC_NUMBER in columns else _SKIPPED
+    fields = ", ".join(quote(name) for name in columns if name not in skipped)
     return f"CASE WHEN {guard} THEN to_json(struct({fields}), {_OPTIONS}) END"
 
 
-def unpack_rows(table: pa.Table, schema: StructType, read: Read | None) -> pa.Table:
-    """The rows that a table carries, as they were: ``schema`` is that of the frame they came from, ``read`` their source, if it is one.
+def unpack_rows(table: pa.Table, given: Select, read: Read | None) -> pa.Table:
+    """The rows that a table carries, as they were: ``given`` is what they came from, ``read`` their source, if it is one.
 
-    Columns of the source that the frame does not have stand in the text of each row.
+    Columns of the source that the rows do not have stand in the text of each.
     """
     from pyspark.sql.pandas.types import to_arrow_type
 
-    whole = _whole(schema)
+    whole = _whole(given.schema)
     texts = table[ROW]
     reader = _reader(whole)
-    rows = [reader(json.loads(text, parse_float=Decimal)) for text in texts.drop_null().to_pylist()]
-    undecoded = [] if read is None else [column for column in read.columns if column.name not in schema.names]
+    rows = [reader(_with_topic(json.loads(text, parse_float=Decimal), given)) for text in texts.drop_null().to_pylist()]
+    undecoded = [] if read is None else [column for column in read.columns if column.name not in given.schema.names]
     if undecoded and rows:
         whole = _completed(whole, rows, undecoded)
     is_there = pc.is_valid(texts)
@@ -58,6 +62,10 @@ def unpack_rows(table: pa.Table, schema: StructType, read: Read | None) -> pa.Ta
     places = pc.if_else(is_there, number, pa.scalar(None, pa.int64()))
     column = pa.array(rows, to_arrow_type(whole, timezone="UTC")).take(places)
     return table.set_column(table.column_names.index(ROW), ROW, column)
+
+
+def _with_topic(row: dict[str, Any], given: Select) -> dict[str, Any]:
+    return {**row, _TOPIC: given.topics.get(row[TOPIC_NUMBER])} if TOPIC_NUMBER in row else row
 
 
 def _completed(whole: StructType, rows: list[dict[str, Any]], undecoded: Sequence[ColumnDef]) -> StructType:

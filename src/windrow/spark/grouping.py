@@ -50,7 +50,6 @@ from windrow.windowing.step import Tick, WindowStep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
 # Up to so many partitions, their clocks ride along as columns of the same job.
 MOST_CLOCK_COLUMNS = 8
@@ -79,8 +78,8 @@ class Grouping:
         self._homes = homes
         self._marks = marks
         self._accountant = accountant
-        # What the rows of each stage look like, for those that are set aside.
-        self._shapes: dict[str, StructType] = {}
+        # What the rows of each stage came from in this batch, for those that are set aside.
+        self._given: dict[str, Select] = {}
         self._own_times: dict[str, str] = {}
         self._runs: dict[str, RowRuns | None] = {}
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
@@ -148,7 +147,7 @@ class Grouping:
             run,
             lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
         )
-        self._shapes[stage.name] = given.schema
+        self._given[stage.name] = given
         fed = self._unpacked(stage, gathered.books)
         self._book_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
@@ -176,7 +175,7 @@ class Grouping:
     def _unpacked(self, stage: Aggregate, table: pa.Table) -> pa.Table:
         """With the rows that were set aside whole again."""
         source = self._job.stage(stage.input)
-        return unpack_rows(table, self._shapes[stage.name], source if isinstance(source, Read) else None)
+        return unpack_rows(table, self._given[stage.name], source if isinstance(source, Read) else None)
 
     def _shared_feed(self, stage: Aggregate, run: Run) -> SharedFeed | None:
         """What a stage shares with others, while the state of all of them is here."""
@@ -199,7 +198,7 @@ class Grouping:
                 run,
                 lambda sql: Gathered(self._queries.table(given, sql, is_strict=leader.is_strict, in_shares=True)),
             )
-            self._shapes[leader.name] = given.schema
+            self._given[leader.name] = given
             run.shared[leader.name] = self._unpacked(leader, gathered.books)
             self._book_source(direct, run.shared[leader.name], request.partitions, run)
         fed = share_of(stage, shared, run.shared[leader.name], watermark, _evicted(stage, run))

@@ -193,8 +193,8 @@ class BatchProgram:
         """A source that a join takes whole: its rows are here already."""
         reached: dict[int, int] = {}
         if read.name in run.sides:
-            rows, shape = run.sides[read.name], run.batch.rows[read.name].schema
-            run.sides[read.name], reached = self._accountant.account_rows(read, rows, shape, run.result)
+            rows, given = run.sides[read.name], run.batch.rows[read.name]
+            run.sides[read.name], reached = self._accountant.account_rows(read, rows, given, run.result)
         self.watermarks.advance(read.name, reached, run)
 
     def _read(self, read: Read, run: Run) -> None:
@@ -239,8 +239,8 @@ class BatchProgram:
         """The accounts of the source wait until its rows were read by the sink."""
         assert self._counted is not None
         assert source.rows is not None
-        read, shape = self._counted[0], source.rows.schema
-        flow = derive_counted(self._spark, stage, source, self._accountant.marks(read, source.rows.columns, run.clocks[read.name]))
+        read, given = self._counted[0], source.rows
+        flow = derive_counted(self._spark, stage, source, self._accountant.marks(read, tuple(given.schema.names), run.clocks[read.name]))
         assert flow.frame is not None
         books = OnTheWay(flow.frame, lambda found: self._accountant.refuse_failed(read, found))
         run.flows[stage.name] = replace(flow, books=books)
@@ -251,7 +251,7 @@ class BatchProgram:
             assert books.found is not None
             assert run.result.change is not None
             own = BatchResult(run.batch.batch_id)
-            reached = self._accountant.book(read, {stage.name: PASSED}, books.found, shape, own)
+            reached = self._accountant.book(read, {stage.name: PASSED}, books.found, given, own)
             run.result.ledger.add(own.ledger)
             run.result.change.ledger.add(own.ledger)
             run.result.dead_letters.extend(own.dead_letters)

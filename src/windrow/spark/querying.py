@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import count
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.connectors.runtime import TOPIC_NUMBER
 from windrow.spark.prepared import Prepared, prepare, template_of
 
 if TYPE_CHECKING:
@@ -58,12 +59,22 @@ class Shape:
 
 
 class Select:
-    """Rows as a SELECT over a frame. It can be part of a larger SELECT; a frame is only made of it when somebody asks for one."""
+    """Rows as a SELECT over a frame. It can be part of a larger SELECT; a frame is only made of it when somebody asks for one.
 
-    def __init__(self, given: DataFrame, sql: str | None = None, shape: Shape | None = None) -> None:
+    With ``topics``, rows have ``_topic_number`` beside ``_topic``, for whoever asks in SQL and spells it out in the same batch.
+    """
+
+    def __init__(
+        self,
+        given: DataFrame,
+        sql: str | None = None,
+        shape: Shape | None = None,
+        topics: Callable[[DataFrame], Mapping[int, str]] | None = None,
+    ) -> None:
         self.given = given
         self._sql = sql
         self._shape = shape
+        self._topics = topics
 
     @property
     def source(self) -> str:
@@ -72,7 +83,13 @@ class Select:
 
     @cached_property
     def frame(self) -> DataFrame:
-        return self.given if self._sql is None else frame_of_sql(self.given, self._sql)
+        frame = self.given if self._sql is None else frame_of_sql(self.given, self._sql)
+        return frame if self._topics is None else frame.drop(TOPIC_NUMBER)
+
+    @cached_property
+    def topics(self) -> Mapping[int, str]:
+        """What the numbers of topics in these rows stand for."""
+        return {} if self._topics is None else self._topics(self.given)
 
     @property
     def columns(self) -> tuple[str, ...]:

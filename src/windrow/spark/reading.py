@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, SourceStream
+from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceStream
 from windrow.model.fate import Fate
 from windrow.model.types import NULL, UNKNOWN, VARIANT, Array, ColumnDef, Map, Struct
 from windrow.plan.stages import Read
@@ -46,14 +46,15 @@ class RowReader:
         is_quick = stream.format is not None and is_large and len(read.decoded) == len(read.columns)
         decoder = decoder_of(stream.frame.sparkSession, _fields(read), _CORRUPT) if is_quick else None
         self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
-        self._shape = Shape((*_kept_columns(read), *_OWN))
+        self._shape = Shape((*_kept_columns(read, stream), *_OWN))
+        self._topics = stream.topics
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
 
         ``picked`` is SQL of the source's own rows among those that are given.
         """
-        return Select(given, self._sql.replace(GIVEN, picked).replace(_NOW, str(now)), self._shape)
+        return Select(given, self._sql.replace(GIVEN, picked).replace(_NOW, str(now)), self._shape, self._topics)
 
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
@@ -69,7 +70,7 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool, decoder: s
     else:
         decoded = _decoded_already(read, columns, _with(stream.later, given))
     arrival = f"coalesce(`_timestamp`, timestamp_micros({of_batch(_NOW, 'coalesce(`_offset`, 0L)')}))"
-    kept = [quote(name) for name in _kept_columns(read)]
+    kept = [quote(name) for name in _kept_columns(read, stream)]
     times = [f"{_stated_time(read, columns)} AS `_event_time`", f"{arrival} AS `_timestamp`", f"{SEQ if needs_order else '0L'} AS {SEQ}"]
     timed = _select([*kept, *times, RAW_TEXT, FATE], decoded)
     must_state = _must_state_time(read)
@@ -85,9 +86,10 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool, decoder: s
     return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
 
 
-def _kept_columns(read: Read) -> list[str]:
+def _kept_columns(read: Read, stream: SourceStream) -> list[str]:
     """Declared columns that are decoded, and where a row came from."""
-    return [name for name in (*(column.name for column in read.decoded), *PROVENANCE) if name != "_timestamp"]
+    number = () if stream.topics is None else (TOPIC_NUMBER,)
+    return [name for name in (*(column.name for column in read.decoded), *PROVENANCE, *number) if name != "_timestamp"]
 
 
 def settled(read: Read, stream: SourceStream) -> Read:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.connectors.runtime import TOPIC_NUMBER
 from windrow.plan.stages import IntervalJoin, Job, Read
 from windrow.spark.accounting import RIDING, Accountant
+from windrow.spark.expressions import quote
 from windrow.spark.feeds import JUDGED
 from windrow.spark.interval_join import side_frame
 from windrow.spark.querying import Select, frame_of_sql
@@ -46,7 +48,8 @@ class WholeReads:
         stage, index = self._joins[name]
         marks = self._accountant.marks(self._reads[name], rows.columns, clock)
         columns = ", ".join(f"{sql} AS {column}" for column, sql in marks.items())
-        judged = f"SELECT * EXCEPT ({FATE}), {FATE} AS {JUDGED}, {columns} FROM {rows.source}"
+        kept = ", ".join(quote(name) for name in rows.columns if name not in (FATE, TOPIC_NUMBER))
+        judged = f"SELECT {kept}, {FATE} AS {JUDGED}, {columns} FROM {rows.source}"
         return side_frame(frame_of_sql(rows.given, judged), stage, index, RIDING)
 
 

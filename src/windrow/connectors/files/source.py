@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
+from windrow.connectors.files.numbers import NUMBER_SQL, file_paths
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
-from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, SourceRequest, SourceStream
+from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.model.types import ColumnDef
 
@@ -65,7 +66,8 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
         "_topic": f"try_url_decode(replace(regexp_replace({_ADDRESS}, '^file:///', 'file:/'), '+', '%2B'))",
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
     }
-    return SourceStream(frame, 1, format_, later, {_ADDRESS: "input_file_name()"})
+    topics = file_paths if TOPIC_NUMBER in frame.columns else None
+    return SourceStream(frame, 1, format_, later, {_ADDRESS: "input_file_name()"}, topics)
 
 
 def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
@@ -74,7 +76,9 @@ def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     lines = _rows(spark, request, "text", settings, inputs, None, {})
     # To trim costs as much as to parse, and a line that begins like an object is not blank.
     lines = lines.where(F.startswith("value", F.lit("{")) | (F.length(F.btrim("value", F.lit(_BLANKS))) > 0))
-    return lines.select(F.col("value").alias(RAW), *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
+    # Rows of text are copied several times on their way through Python workers.
+    number = [] if request.is_table else [F.expr(NUMBER_SQL).alias(TOPIC_NUMBER)]
+    return lines.select(F.col("value").alias(RAW), *number, *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
 
 
 def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
