@@ -283,11 +283,34 @@ class Reference:
         return (self.query.when and arrived[1].when) or (every is not None and len(session.taken) // every > most // every)
 
     def _merge_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> list[Pane]:
-        """Put rows and held sessions in order of time and join neighbours; gives the sessions that took a row."""
-        single = [
-            Pane(row.key, row.at, self._session_end(row.at, row.at), [(place, row)], emitted_at=now, is_dirty=True)
-            for place, row in arrived
-        ]
+        """Put rows and held sessions in order of time and join neighbours; gives the sessions that took a row.
+
+        A row whose own session would be over takes none with it into a run that is: the others are joined without it.
+        """
+        late: list[Pane] = []
+        while True:
+            joined, touched, gone = self._join_sessions(arrived, watermark, now)
+            alone = [(place, row) for run in gone for place, row in run.taken if self._is_over(row.at, row.at, watermark)]
+            if len(alone) == sum(len(run.taken) for run in gone):
+                break
+            late.extend(self._single(one, now) for one in alone)
+            arrived = [one for one in arrived if one not in alone]
+        self.panes = [s for s in joined if s not in gone]
+        touched = [s for s in touched if s not in gone]
+        for session in [*late, *gone]:
+            touched.extend(self._include(session, watermark, touched))
+        return touched
+
+    def _single(self, arrived: tuple[int, Row], now: int) -> Pane:
+        at = arrived[1].at
+        return Pane(arrived[1].key, at, self._session_end(at, at), [arrived], emitted_at=now, is_dirty=True)
+
+    def _is_over(self, first: int, last: int, watermark: int) -> bool:
+        return self._session_end(first, last) + self.query.lateness <= watermark
+
+    def _join_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> tuple[list[Pane], list[Pane], list[Pane]]:
+        """All runs, those that took a row, and those of these that are over and hold nothing that was kept."""
+        single = [self._single(one, now) for one in arrived]
         joined: list[Pane] = []
         for session in sorted([*self.panes, *single], key=lambda s: (s.key is not None, s.key or "", s.start, s.last)):
             if joined and self._do_join(joined[-1], session):
@@ -307,11 +330,7 @@ class Reference:
         fresh, held = {place for place, _ in arrived}, {place for pane in self.panes for place, _ in pane.taken}
         touched = [s for s in joined if any(place in fresh for place, _ in s.taken)]
         gone = [s for s in touched if s.end + self.query.lateness <= watermark and not any(place in held for place, _ in s.taken)]
-        self.panes = [s for s in joined if s not in gone]
-        touched = [s for s in touched if s not in gone]
-        for session in gone:
-            touched.extend(self._include(session, watermark, touched))
-        return touched
+        return joined, touched, gone
 
     def _include(self, gone: Pane, watermark: int, touched: list[Pane]) -> list[Pane]:
         """A run of rows that came too late: into the group's earliest open session, else rejected."""

@@ -86,7 +86,7 @@ class BucketWork:
             _, tables = decode(folder.read(_rows_name(batch_id)))
             rows, carried = without_carried(tables[_ROWS])
         outcome = step.step(state.tables.get(name, {}), state.take_schema(name, rows), tick)
-        change = Change(batch_id, {name: StepInput(tick, rows)}, {}, {}, Ledger())
+        change = Change(batch_id, {name: StepInput.of(tick, rows, outcome)}, {}, {}, Ledger())
         store.save(change)
         state.tables[name] = outcome.state
         state.settle(change)

@@ -67,7 +67,7 @@ class Resident:
             rows, carried = without_carried(rows)
         frame = self.state.take_schema(self.name, rows)
         outcome = self.step_of.step(self.state.tables.get(self.name, {}), frame, tick)
-        return Taken(StepInput(tick, rows), outcome.emissions, refused_rows(outcome, carried), outcome.state)
+        return Taken(StepInput.of(tick, rows, outcome), outcome.emissions, refused_rows(outcome, carried), outcome.state)
 
 
 def kept_rows(fed: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ from windrow.spark.state_file import frame_of
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import END, NEVER, START
 from windrow.windowing.having import LET_OUT, settle
-from windrow.windowing.step import Tables, Tick, WindowStep
+from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
 
 KNOWN = "known"
 
@@ -48,6 +48,13 @@ class StepInput:
     verdicts: pa.Table | None = None
     # Windows that end at or before this can speak no more.
     kept_beyond: int = NEVER
+
+    @staticmethod
+    def of(tick: Tick, rows: pa.Table | None, outcome: StepResult) -> StepInput:
+        """What a step was given, without the rows that its state does not depend on any more."""
+        if rows is not None and outcome.lasting is not None:
+            rows = rows.take(outcome.lasting.to_arrow())
+        return StepInput(tick, rows)
 
 
 @dataclass

@@ -28,9 +28,7 @@ class RowRuns:
 
     def totals(self, rows: pa.Table) -> pa.Table:
         """Rows in their order, with totals instead of single values."""
-        order = pl.Series(rows[SEQ])
-        if not order.is_sorted():
-            rows = rows.take(order.arg_sort().to_arrow())
+        rows = in_order(rows)
         frame = pl.DataFrame({name: pl.from_arrow(rows[name]) for name in (*self.pane, *self.runs)})
         totals = run_up(frame, self.pane, self.runs)
         for name in self.runs:
@@ -51,3 +49,16 @@ def row_runs(stage: Aggregate, given: Select) -> RowRuns | None:
     if not all(type_ in _NUMBERS for type_ in types.values()):
         return None
     return RowRuns((*(name for name, _ in stage.keys), SLICE), {COUNT: Run.TOTAL, **runs}, types)
+
+
+def in_order(rows: pa.Table) -> pa.Table:
+    """Rows by their place in the input. Those of a file come in order, so files are put in order instead of rows, where that is enough."""
+    places = pl.Series(rows[SEQ])
+    if places.is_sorted():
+        return rows
+    first = pl.Series([0, *(places.diff() < 0).arg_true()])
+    last = [*(first.slice(1) - 1), len(places) - 1]
+    runs = pl.DataFrame({"at": first, "to": last, "first": places[first], "last": places[last]}).sort("first")
+    if (runs["last"].shift() > runs["first"]).any():
+        return rows.take(places.arg_sort().to_arrow())
+    return pa.concat_tables(rows.slice(at, to - at + 1) for at, to in runs.select("at", "to").iter_rows())

@@ -1,7 +1,8 @@
 """Windows that speak before they close: state is one pane per group and window, and rows arrive in order.
 
 Used for EMIT CHANGES, for triggers, and for groups without a window (one pane that never ends). Rows come as running
-partials: each holds its group's total over this batch so far, so that every row can show what it changed.
+partials: each holds its group's total over this batch so far, so that every row can show what it changed, and its count is its number
+among the rows of its pane.
 """
 
 from __future__ import annotations
@@ -54,16 +55,22 @@ class PaneStep:
         if self.ttl is not None:
             shelf = shelf.keep(tick.now - pl.col(SEEN_AT) < self.ttl)
         spoken: list[pl.DataFrame | None] = []
+        lasting: pl.Series | None = None
         if rows is not None and rows.height:
-            held, shelf = shelf.take(rows.select(self._pane).unique())
+            is_in_order = _is_in_order(rows)
             # A row of a sliding window comes once for each of its windows: earliest window first.
-            running = self._running(held, rows.sort(SEQ, SLICE), tick)
+            rows = (rows if is_in_order else rows.sort(SEQ, SLICE)).with_row_index(_ROW)
+            last = rows.select(_ROW, *self._pane).unique(self._pane, keep="last")
+            held, shelf = shelf.take(last.select(self._pane))
+            running = self._running(held, rows, tick)
             speaks = running.select(self._speaks(tick).alias("_speaks"))["_speaks"]
-            spoken.append(self._row_emissions(running.filter(speaks), tick))
-            shelf = shelf.put(self._absorbed(running.with_columns(speaks), tick))
+            spoken.append(self._row_emissions(running if speaks.all() else running.filter(speaks), tick))
+            shelf = shelf.put(self._absorbed(running.with_columns(speaks), last[_ROW].sort(), tick))
+            if self.speech.every_row and is_in_order:
+                lasting = last[_ROW].sort()
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
-        return StepResult(self._let_go(shelf, tick).tables(), stack([*spoken, early, closed]))
+        return StepResult(self._let_go(shelf, tick).tables(), stack([*spoken, early, closed]), lasting=lasting)
 
     @property
     def _pane(self) -> tuple[str, ...]:
@@ -77,8 +84,7 @@ class PaneStep:
 
     def _running(self, panes: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
         """Each row with its pane's whole state up to it: what was held, merged with the batch so far."""
-        rows = rows.with_row_index(_ROW)
-        rows = rows.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW).alias(_OWN))
+        rows = rows.with_columns(pl.col(COUNT).cast(pl.Int32).alias(_OWN))
         defaults = (pl.lit(0, pl.Int32).alias(REVISION), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(0, pl.Int64).alias(_HELD))
         if panes is None:
             return rows.with_columns(defaults)
@@ -128,7 +134,7 @@ class PaneStep:
             return None
         speech = self.speech
         kind = CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY
-        number = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)
+        number = pl.col(_OWN) if speech.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)
         numbered = said.with_columns(
             (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
             pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
@@ -141,11 +147,11 @@ class PaneStep:
             *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION, *place
         )
 
-    def _absorbed(self, running: pl.DataFrame, tick: Tick) -> pl.DataFrame:
-        """The touched panes after the batch: each takes the state of its last row."""
+    def _absorbed(self, running: pl.DataFrame, last: pl.Series, tick: Tick) -> pl.DataFrame:
+        """The touched panes after the batch: each takes the state of its last row, of which ``last`` has the numbers."""
         spoke = pl.col(_SAID) > 0
-        counted = running.with_columns(pl.col("_speaks").sum().over(self._pane).alias(_SAID))
-        return counted.filter(pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)).select(
+        said = pl.col(_OWN) if self.speech.every_row else pl.col("_speaks").sum().over(self._pane)
+        return running.with_columns(said.alias(_SAID))[last].select(
             *self._pane,
             COUNT,
             *self.layout.parts,
@@ -194,3 +200,9 @@ class PaneStep:
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         panes = Shelf.of(state, self._pane).everything()
         return None if panes is None else panes.select(*self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT)
+
+
+def _is_in_order(rows: pl.DataFrame) -> bool:
+    """Whether each row comes after the one before it: most batches come so, and to sort them takes as long as the rest."""
+    places = rows[SEQ]
+    return bool((places.slice(1) > places.head(-1)).all())

@@ -47,11 +47,15 @@ class Tick:
 
 @dataclass(frozen=True)
 class StepResult:
-    """The state after, the emissions in order, and the ``_late_id`` of rows that no window took."""
+    """The state after, the emissions in order, and the ``_late_id`` of rows that no window took.
+
+    ``lasting`` has the numbers of the rows that alone lead to the same state; None where it takes all of them.
+    """
 
     state: Tables
     emissions: pl.DataFrame | None = None
     rejected: tuple[int, ...] = field(default=())
+    lasting: pl.Series | None = None
 
 
 class WindowStep(Protocol):
