@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROW = "_row"
 _TOPIC = "_topic"
 _SKIPPED = {FATE, SEQ, ROW, *MARKS}
+_FEW = 256
 _OPTIONS = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
@@ -57,11 +58,21 @@ def unpack_rows(table: pa.Table, given: Select, read: Read | None) -> pa.Table:
     undecoded = [] if read is None else [column for column in read.columns if column.name not in given.schema.names]
     if undecoded and rows:
         whole = _completed(whole, rows, undecoded)
-    is_there = pc.is_valid(texts)
-    number = pc.subtract(pc.cumulative_sum(is_there.cast(pa.int64())), 1)
-    places = pc.if_else(is_there, number, pa.scalar(None, pa.int64()))
-    column = pa.array(rows, to_arrow_type(whole, timezone="UTC")).take(places)
+    column = _spread(pa.array(rows, to_arrow_type(whole, timezone="UTC")), pc.is_valid(texts))
     return table.set_column(table.column_names.index(ROW), ROW, column)
+
+
+def _spread(rows: pa.Array, is_there: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """A row wherever one is, in order, and NULL elsewhere."""
+    if len(rows) > _FEW:
+        number = pc.subtract(pc.cumulative_sum(is_there.cast(pa.int64())), 1)
+        return rows.take(pc.if_else(is_there, number, pa.scalar(None, pa.int64())))
+    # A few among many: the stretches between them are made by themselves, which costs next to nothing.
+    pieces, done = [], 0
+    for number, place in enumerate(pc.indices_nonzero(is_there).to_pylist()):
+        pieces += [pa.nulls(place - done, rows.type), rows.slice(number, 1)]
+        done = place + 1
+    return pa.chunked_array([*pieces, pa.nulls(len(is_there) - done, rows.type)], rows.type)
 
 
 def _with_topic(row: dict[str, Any], given: Select) -> dict[str, Any]:

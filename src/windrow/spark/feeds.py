@@ -39,6 +39,7 @@ _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
 _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
+_ONE = "1L"
 _PLACE = "seq"  # the part of LAST that says where in the input its row stands
 
 
@@ -293,22 +294,24 @@ def runs_by_row(stage: Aggregate) -> bool:
 def parts_sql(stage: Aggregate, view: str) -> str:
     """A SELECT that has the parts of a stage, in their types."""
     request = FeedRequest(view, (), 0, None)
-    return f"SELECT {', '.join(_parts(stage, request, ''))} FROM (SELECT *, 0L AS {TIME} FROM {view})"
+    return f"SELECT {', '.join(_each(_parts(stage, request, '')))} FROM (SELECT *, 0L AS {TIME} FROM {view})"
 
 
-def _parts(stage: Aggregate, request: FeedRequest, over: str) -> list[str]:
-    parts = []
+def _parts(stage: Aggregate, request: FeedRequest, over: str) -> dict[str, str]:
+    """SQL by column."""
+    parts = {}
     for item in stage.aggregates:
         args, names = arguments_of(item.call), part_names(item)
         for part in form_of(item).parts:
             if request.row_types is not None and part.row is not None:
-                parts.append(f"CAST({part.row.format(*args)} AS {request.row_types[names[part.name]]}) AS {names[part.name]}")
+                is_one = item.call.where is None and any(isinstance(arg, Star) for arg in item.call.args)
+                parts[names[part.name]] = _ONE if is_one else f"CAST({part.row.format(*args)} AS {request.row_types[names[part.name]]})"
                 continue
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
             if item.call == LAST_HEADERS_CALL and not request.takes_headers:
                 headed = f"max(CASE WHEN `_headers` IS NOT NULL THEN `{SEQ}` END){over}"
                 sql = headed if part.name == _PLACE else f"CASE WHEN false THEN {sql} END"
-            parts.append(f"{sql} AS {names[part.name]}")
+            parts[names[part.name]] = sql
     return parts
 
 
@@ -352,7 +355,7 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
     once = f"count_if(_judged <> 0 OR {SLICE} = {_last_start(stage, fixed)})" if is_exploded and fixed is not None else "count(1)"
     if is_exploded and isinstance(stage.late, IncludeInNext):
         once = f"count_if(_judged <> 0 OR {SLICE} >= {_last_start(stage, fixed)})" if fixed is not None else once
-    wanted = [f"count(1) AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, "")]
+    wanted = [f"count(1) AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_each(_parts(stage, request, ""))]
     if stage.feed is Feed.WINDOWS and SEQ in request.columns:
         wanted.append(f"min(`{SEQ}`) AS {SEQ}")
     if isinstance(stage.window, Session):
@@ -374,6 +377,17 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
 
 def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str) -> str:
     """One row per input row (and window), with partials over the batch so far or of the row alone."""
+    columns = _row_columns(stage, request, frame)
+    left_out = _left_out(columns) if request.row_types is not None else {}
+    return f"SELECT {', '.join(_each({name: sql for name, sql in columns.items() if name not in left_out}))} FROM ({judged})"
+
+
+def _each(columns: Mapping[str, str]) -> list[str]:
+    return [f"{sql} AS {name}" for name, sql in columns.items()]
+
+
+def _row_columns(stage: Aggregate, request: FeedRequest, frame: str) -> dict[str, str]:
+    """SQL by column."""
     keys = [name for name, _ in stage.keys]
     pieces = _piece_columns(stage)
     partition = ", ".join([*keys, SLICE, "_judged", *pieces[:1]])
@@ -385,23 +399,48 @@ def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str)
     once = (
         f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(stage, fixed)} THEN 1L ELSE 0L END"
         if is_exploded and fixed is not None
-        else "1L"
+        else _ONE
     )
-    wanted = [*keys, SLICE, "_judged", f"{carried_row(request.columns, carried)} AS {ROW}", f"`{SEQ}` AS {SEQ}"]
-    count = f"count(1){over}" if request.row_types is None else "1L"
-    wanted.extend([f"{count} AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_parts(stage, request, over)])
-    wanted.extend(pieces)
+    wanted = {name: name for name in (*keys, SLICE, "_judged")}
+    wanted.update({ROW: carried_row(request.columns, carried), SEQ: f"`{SEQ}`"})
+    wanted.update({COUNT: f"count(1){over}" if request.row_types is None else _ONE, ROWS_COUNT: once, **_parts(stage, request, over)})
+    wanted.update({name: name for name in pieces})
     if stage.when:
-        wanted.append(WHEN)
+        wanted[WHEN] = WHEN
     if isinstance(stage.window, Session | Rows):
-        wanted.extend([f"{TIME} AS {FIRST}", f"{TIME} AS {LAST}"])
+        wanted.update({FIRST: TIME, LAST: TIME})
     if late is not None:
-        wanted.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
+        wanted[LATE_ID] = f"CASE WHEN {late} THEN {TIME} END"
     if (included := _is_included(stage, request)) is not None:
-        wanted.append(f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END AS {INCLUDED}")
+        wanted[INCLUDED] = f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END"
     moves = _moves_clock(stage)
-    wanted.extend(f"CASE WHEN {request.lane} = {p} AND {moves} THEN {TIME} END AS {CLOCK}{p}" for p in request.partitions)
-    return f"SELECT {', '.join(wanted)} FROM ({judged})"
+    wanted.update({f"{CLOCK}{p}": f"CASE WHEN {request.lane} = {p} AND {moves} THEN {TIME} END" for p in request.partitions})
+    return wanted
+
+
+def _left_out(columns: Mapping[str, str]) -> dict[str, str | None]:
+    """Columns that hold what another does, by its name, or ones (None): every value of a batch takes its time to come to the driver.
+
+    >>> _left_out({"a": "x", "n": "1L", "b": "x"})
+    {'n': None, 'b': 'a'}
+    """
+    first: dict[str, str] = {}
+    found: dict[str, str | None] = {}
+    for name, sql in columns.items():
+        if sql == _ONE:
+            found[name] = None
+        elif first.setdefault(sql, name) != name:
+            found[name] = first[sql]
+    return found
+
+
+def with_left_out(stage: Aggregate, request: FeedRequest, fed: pa.Table) -> pa.Table:
+    """Rows that came one by one, with the columns that did not come with them."""
+    columns = _row_columns(stage, request, "")
+    left_out = _left_out(columns)
+    whole = fed.append_column(pa.field(_ONE, pa.int64(), nullable=False), pa.repeat(pa.scalar(1, pa.int64()), fed.num_rows))
+    sources = [left_out[name] or _ONE if name in left_out else name for name in columns]
+    return whole.select(sources).rename_columns(list(columns))
 
 
 def finish_sql(item: AggregateItem, element_types: Mapping[str, str]) -> str:

@@ -31,9 +31,10 @@ from windrow.spark.feeds import (
     has_headers,
     late_corrected,
     moves_clock_sql,
+    with_left_out,
 )
 from windrow.spark.flow import Flow
-from windrow.spark.home import Gathered, Home, Resident, kept_rows
+from windrow.spark.home import Gathered, Home, Resident, gathered, kept_rows
 from windrow.spark.homes import Homes
 from windrow.spark.job_state import evicted_name, having_name, headed_name
 from windrow.spark.lanes import lane_of
@@ -141,19 +142,21 @@ class Grouping:
         home = self._home_of(stage, run)
         is_here = isinstance(home, Resident)
         runs = self._row_runs(stage, given) if is_here else None
-        gathered = self._ask(
-            stage,
-            replace(request, takes_headers=not is_here, row_types=None if runs is None else runs.types),
-            run,
-            lambda sql: home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict),
-        )
+        request = replace(request, takes_headers=not is_here, row_types=None if runs is None else runs.types)
+
+        def gather(sql: Callable[[str], str]) -> Gathered:
+            if runs is None:
+                return home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict)
+            return gathered(with_left_out(stage, request, self._queries.table(given, sql)))
+
+        found = self._ask(stage, request, run, gather)
         self._given[stage.name] = given
-        fed = self._unpacked(stage, gathered.books)
+        fed = self._unpacked(stage, found.books)
         self._book_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
-        return gathered.rows if runs is None or gathered.rows is None else runs.totals(gathered.rows)
+        return found.rows if runs is None or found.rows is None else runs.totals(found.rows)
 
     def _row_runs(self, stage: Aggregate, given: Select) -> RowRuns | None:
         """Asked once: the columns of a stage are the same in every batch."""

@@ -57,9 +57,7 @@ class Resident:
 
     def gather(self, rows: Select, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
         # Slices are only put beside each other until a window closes, so they may come in shares.
-        fed = self.queries.table(rows, sql, is_strict=is_strict, in_shares=isinstance(self.step_of, SliceStep))
-        kept = kept_rows(fed)
-        return Gathered(fed, kept if kept.num_rows else None)
+        return gathered(self.queries.table(rows, sql, is_strict=is_strict, in_shares=isinstance(self.step_of, SliceStep)))
 
     def step(self, rows: pa.Table | None, tick: Tick, _batch_id: int, /) -> Taken:
         carried = None
@@ -68,6 +66,12 @@ class Resident:
         frame = self.state.take_schema(self.name, rows)
         outcome = self.step_of.step(self.state.tables.get(self.name, {}), frame, tick)
         return Taken(StepInput.of(tick, rows, outcome), outcome.emissions, refused_rows(outcome, carried), outcome.state)
+
+
+def gathered(fed: pa.Table) -> Gathered:
+    """What came to the driver, with the rows for the step that is here."""
+    kept = kept_rows(fed)
+    return Gathered(fed, kept if kept.num_rows else None)
 
 
 def kept_rows(fed: pa.Table) -> pa.Table:

@@ -18,6 +18,10 @@ from windrow.windowing.running import run_up
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 
 
+# Rows of one file are nearer to each other than this.
+_FAR = 1 << 31
+
+
 @dataclass(frozen=True)
 class RowRuns:
     """``types`` are those of the parts, by column."""
@@ -56,7 +60,8 @@ def in_order(rows: pa.Table) -> pa.Table:
     places = pl.Series(rows[SEQ])
     if places.is_sorted():
         return rows
-    first = pl.Series([0, *(places.diff() < 0).arg_true()])
+    steps = places.diff()
+    first = pl.Series([0, *((steps < 0) | (steps > _FAR)).arg_true()])
     last = [*(first.slice(1) - 1), len(places) - 1]
     runs = pl.DataFrame({"at": first, "to": last, "first": places[first], "last": places[last]}).sort("first")
     if (runs["last"].shift() > runs["first"]).any():
