@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog.numeric import common_type
 from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
-from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, walk
+from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, transform, walk
 from windrow.model.options import Options
-from windrow.model.query import Join, JoinKind, NamedSource, Select, Source
+from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Sliding, Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
+from windrow.plan.selects import has_groups
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
@@ -40,9 +41,28 @@ class Joined:
 def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
     """``views`` are what lateral views add to the joined rows, for names to be found there."""
     names = JoinNames((*inputs, *views), select.joins)
-    flat = names.select(select)
+    flat = _pairs_of_windows(names.select(select), inputs)
     chain = _Chain(name, options, names, inputs, select, flat)
     return Joined(tuple(chain.stages()), flat, chain.since)
+
+
+def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> Select:
+    """Without groups, a join inside windows puts out its pairs as they are found; each has the bounds and the time of its window."""
+    if select.window is None or not isinstance(select.window.kind, Tumbling) or has_groups(select):
+        return select
+    times = tuple(Column(given.name_of("_event_time")) for given in inputs if not given.is_table)
+    start = _last_start(_micros(Call("coalesce", times) if len(times) > 1 else times[0]), select.window.kind)
+    bounds: dict[str, Expr] = {
+        "_window_start": Call("timestamp_micros", (start,)),
+        "_window_end": Call("timestamp_micros", (Binary("+", start, Literal(select.window.kind.size)),)),
+    }
+
+    def bound(node: Node) -> Node | None:
+        return bounds.get(node.name.lower()) if isinstance(node, Column) and node.qualifier is None else None
+
+    timed = any((item.alias or "").lower() == "_event_time" for item in select.items)
+    items = select.items if timed else (*select.items, SelectItem(Column("_window_end"), "_event_time"))
+    return transform(replace(select, items=items, window=None), bound)
 
 
 @dataclass

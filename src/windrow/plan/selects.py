@@ -46,8 +46,7 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     items, headers = take_header_changes(scope.items(select.items))
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
-    is_grouped = bool(keys) or select.window is not None or any(_has_aggregate(i.expr) for i in items)
-    is_grouped = is_grouped or _has_aggregate(select.having) or select.is_distinct
+    is_grouped = bool(keys) or select.window is not None or has_groups(select)
     marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
     order_by = tuple(_sort_key(key, items, scope) for key in select.order_by)
     if not is_grouped:
@@ -254,6 +253,12 @@ class _Slots:
                 self.aggregates.append(AggregateItem(slot.name, node))
             return self._slots[node]
         return None
+
+
+def has_groups(select: Select) -> bool:
+    """Whether rows are put together, whatever the window is."""
+    looked_at = (*(item.expr for item in select.items), select.having)
+    return bool(select.group_by) or select.is_distinct or any(_has_aggregate(expr) for expr in looked_at)
 
 
 def is_aggregate(node: Node) -> bool:

@@ -12,7 +12,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
 from windrow.model.query import Join, JoinKind, NamedSource
 from windrow.model.statement import CreateTableAs
-from windrow.model.window import Rows, Session, Sliding
+from windrow.model.window import Rows, Session, Sliding, Tumbling, WindowClause
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
 _TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
@@ -71,6 +71,18 @@ def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnos
         yield _gap("a time bound of this form is", block, join, hint)
 
 
+def joins_inside_windows(block: Block) -> bool:
+    """Whether the window bounds a join of two streams: that has something to put out without any aggregate."""
+    select, scope = block.select, block.scopes.rows
+    bindings = scope.bindings[: len(select.joins) + 1]
+    if select.window is None or not select.joins or not all(binding.is_known for binding in bindings):
+        return bool(select.joins)
+    streams = [(join, right) for join, right in zip(select.joins, bindings[1:], strict=True) if right.kind != "table"]
+    conditions = [(join, right, [expr for expr in (join.on, select.where) if expr is not None]) for join, right in streams]
+    is_inside = (join.within is None and not is_bounded(found, right, scope) for join, right, found in conditions)
+    return bindings[0].kind != "table" and any(is_inside)
+
+
 def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:
     """Rows join inside windows whose bounds are known without them. In those that overlap, a pair is of several."""
     hint = f"bound the join: JOIN {right.name} WITHIN 10s ON ..."
@@ -79,9 +91,19 @@ def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnost
             yield _gap("an outer join inside sliding windows is", block, join, hint)
         case Sliding() if not block.scopes.is_aggregate:
             yield _gap("a join inside sliding windows without an aggregate is", block, join, hint)
+        case Tumbling() if not (block.scopes.is_aggregate or block.select.is_distinct) and _says_when(block.select.window):
+            assert block.select.window is not None
+            message = "a join without an aggregate puts out its pairs as they are found: there is nothing to close or to correct"
+            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS, LATE_DATA_STRATEGY and WITH WATERMARK"
+            yield Diagnostic("WR240", message, block.select.window.span or join.span, leave)
         case Session() | Rows():
             message = "rows of two streams cannot join inside windows whose bounds the rows themselves make"
             yield Diagnostic("WR250", message, join.span or join.source.span, hint)
+
+
+def _says_when(window: WindowClause | None) -> bool:
+    """Pairs are put out as they are found: there is nothing to close or to correct."""
+    return window is not None and bool(window.triggers or window.allowed_lateness or window.late or window.watermark)
 
 
 def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:
