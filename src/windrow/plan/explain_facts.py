@@ -11,6 +11,7 @@ from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
 from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, join_facts, table_facts
+from windrow.plan.own_times import GIVEN_TIME
 from windrow.plan.sharing import shared_feeds
 from windrow.plan.stages import (
     Aggregate,
@@ -282,6 +283,8 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
 def _window_time(stage: Aggregate, job: Job) -> str:
     if stage.on_arrival:
         return "the arrival of each row"
+    if stage.time == GIVEN_TIME:
+        return f"that which {stage.input} gives its rows, with a watermark of its own"
     if stage.time is not None:
         return f"{render_expr(stage.time)}, named by the window"
     origin = _origin(stage, job)

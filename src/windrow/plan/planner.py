@@ -37,6 +37,7 @@ from windrow.plan.headers import keep_headers
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
 from windrow.plan.looking import settle_looks
+from windrow.plan.own_times import own_times
 from windrow.plan.pruning import prune_reads
 from windrow.plan.scoped import name_stars, open_variants
 from windrow.plan.selects import plan_select, within_shared_windows
@@ -422,7 +423,7 @@ def _job(members: list[Stage]) -> Job:
     read = {name for stage in members if not isinstance(stage, Write | LateRows) for name in stage.inputs}
     timeless = [stage for stage in members if isinstance(stage, Aggregate) and stage.window is None and stage.name in read]
     members = [keep_time(stage) if isinstance(stage, Aggregate) and stage in timeless else stage for stage in members]
-    members = judge_row_by_row(members)
+    members = judge_row_by_row(own_times(members))
     return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
 
 

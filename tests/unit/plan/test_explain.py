@@ -24,7 +24,7 @@ from windrow.sql import parse
 PLANS = Path(__file__).resolve().parents[2] / "conformance" / "plans"
 FILES = sorted(PLANS.glob("*.sql"))
 ENDINGS: dict[Format, str] = {"text": ".plan.txt", "json": ".plan.json", "mermaid": ".plan.mmd"}
-SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts');\n"
+SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP, at TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts');\n"
 
 
 def plan_of(file: Path) -> Plan:
@@ -74,7 +74,12 @@ def test_every_stage_is_shown_once_in_every_shape(file: Path) -> None:
         ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) TRIGGER WHEN v > 9", "when a row has v > 9 (early)"),
         ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) LATE_DATA_STRATEGY DROP", "dropped and counted, if no window takes it"),
         ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) LATE_DATA_STRATEGY UPDATE_PREVIOUS", "up to 1m after the end of its window"),
-        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) ON EVENT_TIME(ts)", "ts, named by the window"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) ON EVENT_TIME(ts)", "that of t: column ts"),
+        ("SELECT COUNT(*) FROM t WINDOW TUMBLING(1m) ON EVENT_TIME(at)", "at, named by the window"),
+        (
+            "SELECT COUNT(*) FROM (SELECT v, at AS _event_time FROM t) d WINDOW TUMBLING(1m)",
+            "gives its rows, with a watermark of its own",
+        ),
         ("SELECT DISTINCT k FROM t", "each group once, when its first row comes (change)"),
         ("SELECT k, COUNT(*) AS n FROM t GROUP BY k EMIT FINAL", "once, when a bounded input ends (final)"),
         ("SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 3", "COUNT(*) DESC"),
