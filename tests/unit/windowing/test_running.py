@@ -75,6 +75,20 @@ def _layout(with_runs: bool) -> Layout:
     return Layout(("_k0",), tuple(merges), tuple(parts), tuple(runs) if with_runs else ())
 
 
+def _told(state: Tables) -> dict[str, list[str]]:
+    return {name: sorted(map(repr, table.select(sorted(table.columns)).rows())) for name, table in state.items()}
+
+
+def test_rows_out_of_order_are_all_kept() -> None:
+    step = PaneStep(_layout(True), Speech(every_row=True, on_close=False), 10)
+    parts: dict[str, list[float]] = {part: [1.0, 2.0] for part in step.layout.parts}
+    rows = pl.DataFrame({"_k0": ["a", "a"], SLICE: [0, 0], SEQ: [2, 1], COUNT: [2, 1], **parts})
+    taken = step.step({}, rows, Tick(None, None, 0))
+    assert taken.lasting is None
+    assert taken.emissions is not None
+    assert taken.emissions[COUNT].to_list() == [1, 2]
+
+
 @pytest.mark.parametrize("odd", [(), (None,), (math.nan,), (None, math.nan)], ids=str)
 def test_totals_are_put_together_as_groups_are_merged(odd: tuple[Number, ...]) -> None:
     """Batch after batch, on what is held: by columns, and by merging."""
@@ -98,6 +112,11 @@ def test_totals_are_put_together_as_groups_are_merged(odd: tuple[Number, ...]) -
         layout = steps[0].layout
         rows = run_up(frame, ("_k0", SLICE), {COUNT: Run.TOTAL, **dict(zip(layout.parts, layout.runs, strict=True))})
         taken = [step.step(state, rows, Tick(None, None, batch)) for step, state in zip(steps, states, strict=True)]
+        lasting = taken[0].lasting
+        assert lasting is not None
+        assert len(lasting) == rows.n_unique(["_k0", SLICE]) < rows.height
+        again = steps[0].step(states[0], rows[lasting], Tick(None, None, batch)).state
+        assert _told(again) == _told(taken[0].state), "the last row of each pane leads to the same state"
         states = [one.state for one in taken]
         ours, theirs = (one.emissions for one in taken)
         assert ours is not None
