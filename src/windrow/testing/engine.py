@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from windrow.compiling import Compiled
 from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
+from windrow.model.fate import Fate
 from windrow.model.types import TIMESTAMP
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Job, Read
+from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
@@ -37,11 +38,32 @@ FEW_BUCKETS = 2
 
 @dataclass
 class Outcome:
-    """Everything a case gave: rows by statement, dead letters as the rows they were, and the ledger."""
+    """Everything a case gave: rows by statement, dead letters as the rows they were, and the ledger.
 
+    ``late_streams`` are those that LATE_DATA_STRATEGY names, by statement.
+    """
+
+    late_streams: Mapping[str, str] = field(default_factory=dict)
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
+
+    @staticmethod
+    def of(jobs: Iterable[Job]) -> Outcome:
+        """Nothing yet, of these jobs."""
+        stages = (stage for job in jobs for stage in job.stages if isinstance(stage, Aggregate))
+        return Outcome({stage.name: stage.late_stream for stage in stages if stage.late_stream is not None})
+
+    def take(self, result: BatchResult, spark: SparkSession) -> None:
+        """What a batch gave. Late rows for a stream that no statement reads are dead letters: both are asked for by name."""
+        for name, flow in result.outputs.items():
+            self.outputs.setdefault(name, []).extend(table_of(spark, flow).to_pylist(maps_as_pydicts="lossy"))
+        for letter in result.dead_letters:
+            row = {**dict(letter.row), **letter.values}
+            self.dead_letters.append(row)
+            stream = self.late_streams.get(letter.statement or "")
+            if letter.fate is Fate.LATE and stream is not None:
+                self.outputs.setdefault(stream, []).append(row)
 
     def rows_of(self, name: str) -> list[dict[str, Any]]:
         wanted = name.lower()
@@ -67,7 +89,7 @@ class DirectEngine:
         self._now = time.time_ns() // 1000
         self._seq = 0
         self._batch = -1
-        self._outcome = Outcome()
+        self._outcome = Outcome.of(compiled.plan.jobs)
         self._runs = [_JobRun(spark, job, partitions, folder / str(i), home) for i, job in enumerate(compiled.plan.jobs)]
 
     def feed(self, rows: Rows) -> None:
@@ -85,7 +107,7 @@ class DirectEngine:
                 if (frame := self._frame(table.read, rows)) is not None:
                     run.program.tables.take(table.name, frame)
             result = run.program.run(BatchInput(self._batch, given, self._now, is_end, force))
-            self._gather(result)
+            self._outcome.take(result, self._spark)
             run.commit(result)
 
     def _frame(self, read: Read, rows: Sequence[tuple[str, Mapping[str, Any], int]]) -> DataFrame | None:
@@ -95,11 +117,6 @@ class DirectEngine:
             return None
         table = rows_to_table([row for row, _ in own], own[0][1])
         return read_all(read, table_stream(self._spark, table, len(self._partitions)), self._now)
-
-    def _gather(self, result: BatchResult) -> None:
-        for name, flow in result.outputs.items():
-            self._outcome.outputs.setdefault(name, []).extend(table_of(self._spark, flow).to_pylist(maps_as_pydicts="lossy"))
-        self._outcome.dead_letters.extend({**dict(letter.row), **letter.values} for letter in result.dead_letters)
 
     def advance_clock(self, micros: int) -> None:
         self._now += micros

@@ -21,7 +21,7 @@ from windrow.plan.stages import Job, LoadTable
 from windrow.spark.batch import BatchInput, BatchResult
 from windrow.spark.querying import Select
 from windrow.spark.reading import read_all
-from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, table_of, typed_row
+from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, typed_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ class StreamingEngine:
         self._plan = compiled.plan
         self._folder = folder
         self._partitions = partitions
-        self._outcome = Outcome()
+        self._outcome = Outcome.of(compiled.plan.jobs)
         self._seq = 0
         self._files = 0
         self._home = home
@@ -113,9 +113,7 @@ class StreamingEngine:
         return self._outcome
 
     def gather(self, result: BatchResult) -> None:
-        for name, flow in result.outputs.items():
-            self._outcome.outputs.setdefault(name, []).extend(table_of(self._spark, flow).to_pylist(maps_as_pydicts="lossy"))
-        self._outcome.dead_letters.extend({**dict(letter.row), **letter.values} for letter in result.dead_letters)
+        self._outcome.take(result, self._spark)
 
     def partitions(self) -> tuple[int, ...]:
         return self._partitions
