@@ -196,3 +196,10 @@ def test_a_row_in_time_beside_a_late_one_begins_a_session_of_its_own() -> None:
     engine, said = _whole_run(Query(SessionWindow(5, 5)), batches, 0)
     assert engine.rejected == [Row("a", 1, 35)]
     assert [(one.start, one.end, one.rows) for one in said if one.key == "a"] == [(36, 41, 1)]
+
+
+@pytest.mark.parametrize("mode", ["final", "per_batch", "trigger"])
+def test_a_row_that_may_still_come_begins_a_session_of_its_own_beside_one_that_may_not(mode: Mode) -> None:
+    """25 has been too late for good for a while, 28 is just late enough to correct its session."""
+    query = Query(SessionWindow(3, 4), mode=mode, lateness=10)
+    check_against_reference(query, [Batch((Row("a", 1, 40),), 0), Batch((Row("a", 1, 25), Row("a", 1, 28)), 0)], 0)

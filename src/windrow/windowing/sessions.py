@@ -259,11 +259,13 @@ class SessionStep:
         A limit may put a row that is in time into the run of one that is not: once that is gone, it begins a run of its own.
         """
         is_gone = (self._cluster_end() + self.lateness <= tick.rejects_by) & ~pl.col(_HELD).any().over(_CLUSTER)
+        own_length = self.gap if self.max_length is None else min(self.gap, self.max_length)
+        is_over = pl.col(LATE_ID).is_not_null() & (pl.col(FIRST) + own_length + self.lateness <= tick.rejects_by)
         late: list[pl.DataFrame] = []
         while True:
             judged = self._cluster(held, rows, tick).with_columns(is_gone.alias("_gone"))
             kept, gone = judged.filter(~pl.col("_gone")).drop("_gone"), judged.filter(pl.col("_gone")).drop("_gone")
-            by_itself = gone.filter(pl.col(LATE_ID).is_not_null())
+            by_itself = gone.filter(is_over)
             if by_itself.height in (0, gone.height):
                 break
             late.append(by_itself)
