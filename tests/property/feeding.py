@@ -91,15 +91,7 @@ def _step_of(query: Query) -> WindowStep:
                 return SliceStep(layout, Fixed(size, advance, offset), query.lateness)
             return PaneStep(layout, speech, size, query.lateness)
         case SessionWindow(gap=gap, most=most):
-            return SessionStep(
-                layout,
-                gap,
-                most,
-                query.lateness,
-                speech,
-                include_late=query.late == "include",
-                one_by_one=query.is_exact and most is not None,
-            )
+            return SessionStep(layout, gap, most, query.lateness, speech, include_late=query.late == "include")
         case CountWindow(count=count):
             return CountStep(layout, count, speech)
         case None:

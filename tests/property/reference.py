@@ -114,6 +114,10 @@ class Pane:
         return Emission(self.key, start, end, len(rows), values_of(rows), kind, self.revision)
 
 
+def _time(arrived: tuple[int, Row]) -> int:
+    return arrived[1].at
+
+
 class ReferenceClock:
     def __init__(self, query: Query) -> None:
         self.query = query
@@ -285,63 +289,78 @@ class Reference:
     def _merge_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> list[Pane]:
         """Put rows and held sessions in order of time and join neighbours; gives the sessions that took a row.
 
-        A row whose own session would be over takes none with it into a run that is: the others are joined without it.
+        A session that is over for good is not made any more: its first row came too late, and the others are joined without it.
         """
-        late: list[Pane] = []
+        late: list[tuple[int, Row]] = []
         while True:
-            joined, touched, gone = self._join_sessions(arrived, watermark, now)
-            alone = [(place, row) for run in gone for place, row in run.taken if self._is_over(row.at, row.at, watermark)]
-            if len(alone) == sum(len(run.taken) for run in gone):
+            joined = self._join_sessions(arrived, watermark, now)
+            gone = [min(s.taken, key=_time) for s in joined if s.end + self.query.lateness <= watermark]
+            if not gone:
                 break
-            late.extend(self._single(one, now) for one in alone)
-            arrived = [one for one in arrived if one not in alone]
-        self.panes = [s for s in joined if s not in gone]
-        touched = [s for s in touched if s not in gone]
-        for session in [*late, *gone]:
-            touched.extend(self._include(session, watermark, touched))
+            assert all(one in arrived for one in gone), "what is held was not over"
+            late.extend(gone)
+            arrived = [one for one in arrived if one not in gone]
+        self.panes = joined
+        fresh = {place for place, _ in arrived}
+        touched = [s for s in joined if any(place in fresh for place, _ in s.taken)]
+        for one in late:
+            touched.extend(self._include(one, watermark, touched))
         return touched
+
+    def _join_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> list[Pane]:
+        """What is joined is whole sessions. With a limit, one that is open is cut anew from its rows: only what closed stays as it is."""
+        parts = [self._single(one, now) for one in arrived]
+        for pane in self.panes:
+            parts.extend([pane] if self._stays(pane, watermark) else self._rows_of(pane, now))
+        known = {(pane.key, pane.start) for pane in self.panes}
+        joined: list[Pane] = []
+        for part in sorted(parts, key=lambda s: (s.key is not None, s.key or "", s.start, s.last)):
+            if not joined or not self._do_join(joined[-1], part):
+                # One that begins where none began has not been shown, though its rows may have been in another.
+                part.is_dirty |= (part.key, part.start) not in known
+                joined.append(part)
+                continue
+            into = joined[-1]
+            joined[-1] = Pane(
+                into.key,
+                into.start,
+                0,
+                into.taken + part.taken,
+                max(into.revision, part.revision),
+                min(into.emitted_at, part.emitted_at),
+                into.is_dirty or part.is_dirty,
+            )
+            joined[-1].end = self._session_end(into.start, joined[-1].last)
+        return joined
+
+    def _stays(self, pane: Pane, watermark: int) -> bool:
+        assert isinstance(self.query.window, SessionWindow)
+        return self.query.window.most is None or pane.end <= watermark
 
     def _single(self, arrived: tuple[int, Row], now: int) -> Pane:
         at = arrived[1].at
         return Pane(arrived[1].key, at, self._session_end(at, at), [arrived], emitted_at=now, is_dirty=True)
 
-    def _is_over(self, first: int, last: int, watermark: int) -> bool:
-        return self._session_end(first, last) + self.query.lateness <= watermark
+    def _rows_of(self, pane: Pane, now: int) -> Iterator[Pane]:
+        """What a session has said and when goes with its first row."""
+        for one in pane.taken:
+            single = self._single(one, now)
+            single.is_dirty = False
+            if single.start == pane.start:
+                single.revision, single.emitted_at, single.is_dirty = pane.revision, pane.emitted_at, pane.is_dirty
+            yield single
 
-    def _join_sessions(self, arrived: list[tuple[int, Row]], watermark: int, now: int) -> tuple[list[Pane], list[Pane], list[Pane]]:
-        """All runs, those that took a row, and those of these that are over and hold nothing that was kept."""
-        single = [self._single(one, now) for one in arrived]
-        joined: list[Pane] = []
-        for session in sorted([*self.panes, *single], key=lambda s: (s.key is not None, s.key or "", s.start, s.last)):
-            if joined and self._do_join(joined[-1], session):
-                into = joined[-1]
-                joined[-1] = Pane(
-                    into.key,
-                    into.start,
-                    0,
-                    into.taken + session.taken,
-                    max(into.revision, session.revision),
-                    min(into.emitted_at, session.emitted_at),
-                    into.is_dirty or session.is_dirty,
-                )
-                joined[-1].end = self._session_end(into.start, joined[-1].last)
-            else:
-                joined.append(session)
-        fresh, held = {place for place, _ in arrived}, {place for pane in self.panes for place, _ in pane.taken}
-        touched = [s for s in joined if any(place in fresh for place, _ in s.taken)]
-        gone = [s for s in touched if s.end + self.query.lateness <= watermark and not any(place in held for place, _ in s.taken)]
-        return joined, touched, gone
-
-    def _include(self, gone: Pane, watermark: int, touched: list[Pane]) -> list[Pane]:
-        """A run of rows that came too late: into the group's earliest open session, else rejected."""
-        open_ones = [s for s in self.panes if s.key == gone.key and s.end > watermark]
+    def _include(self, late: tuple[int, Row], watermark: int, touched: list[Pane]) -> list[Pane]:
+        """A row that came too late: into the group's earliest open session, else rejected."""
+        place, row = late
+        open_ones = [s for s in self.panes if s.key == row.key and s.end > watermark]
         if self.query.late != "include" or not open_ones:
-            self.rejected.extend(row for _, row in gone.taken)
+            self.rejected.append(row)
             return []
         earliest = min(open_ones, key=lambda s: s.start)
         # Counted there, though its time does not stretch the session.
         earliest.is_dirty = True
-        earliest.taken += [(place, row._replace(at=earliest.start)) for place, row in gone.taken]
+        earliest.taken.append((place, row._replace(at=earliest.start)))
         return [] if earliest in touched else [earliest]
 
     def _do_join(self, one: Pane, other: Pane) -> bool:

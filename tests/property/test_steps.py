@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.property.feeding import Engine, step_of
 from tests.property.reference import Batch, CountWindow, Emission, FixedWindow, Mode, Query, Reference, Row, SessionWindow
-from tests.property.strategies import cut, inputs, queries, runs
+from tests.property.strategies import cut, inputs, queries, runs, session_windows
 from windrow.windowing import counted, sessions
 from windrow.windowing.step import Tables
 
@@ -103,6 +103,22 @@ def test_the_cut_does_not_matter_for_rows_in_order(data: st.DataObject, seed: in
         assert not engine.rejected
         results.append(Counter(said))
     assert results[0] == results[1]
+
+
+@QUICK
+@given(st.data(), SEEDS)
+def test_sessions_do_not_depend_on_the_order_of_rows_in_time(data: st.DataObject, seed: int) -> None:
+    """With a limit, too: sessions are cut from their first row on, whenever that comes."""
+    query = replace(data.draw(queries("final")), window=data.draw(session_windows()), delay=10_000, idle_timeout=None, lateness=0)
+    rows = data.draw(inputs(query.partitions))
+    results = []
+    for order in (rows, data.draw(st.permutations(rows)), sorted(rows, key=lambda row: row.at)):
+        batches = data.draw(cut(list(order), may_force=False, may_end=False))
+        engine, said = _whole_run(query, [*batches, Batch((), 10_000, is_end=True)], seed)
+        assert not engine.rejected
+        # FIRST and LAST are of the rows as they came.
+        results.append(Counter(emission._replace(values=emission.values[:4]) for emission in said))
+    assert results[0] == results[1] == results[2]
 
 
 def _exact(query: Query) -> Query:
@@ -203,3 +219,17 @@ def test_a_row_that_may_still_come_begins_a_session_of_its_own_beside_one_that_m
     """25 has been too late for good for a while, 28 is just late enough to correct its session."""
     query = Query(SessionWindow(3, 4), mode=mode, lateness=10)
     check_against_reference(query, [Batch((Row("a", 1, 40),), 0), Batch((Row("a", 1, 25), Row("a", 1, 28)), 0)], 0)
+
+
+def test_an_earlier_row_cuts_an_open_session_anew() -> None:
+    rows = [Row("a", 1, at) for at in (12, 8, 4, 0)]
+    batches = [*(Batch((row,), 0) for row in rows), Batch((), 1, is_end=True)]
+    _, said = _whole_run(Query(SessionWindow(5, 10), delay=60), batches, 0)
+    assert [(one.start, one.end, one.rows) for one in said] == [(0, 10, 3), (12, 17, 1)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_session_that_closed_is_not_cut_anew(mode: Mode) -> None:
+    """4 and 8 were shown as a session. That 0 comes late does not take them apart: it has a session of its own."""
+    rows = [Row("a", 1, 4), Row("a", 1, 13), Row("b", 1, 30), Row("a", 1, 0)]
+    check_against_reference(Query(SessionWindow(9, 10), mode=mode, lateness=25), [Batch((row,), 0) for row in rows], 0)

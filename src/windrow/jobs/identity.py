@@ -15,7 +15,7 @@ from windrow.spark.folders import Folder
 STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES = "state", "buckets", "dead_letters", "replays", "notes", "tables"
 CARD = "job.json"
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:

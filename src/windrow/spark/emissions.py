@@ -20,6 +20,7 @@ from windrow.spark.headers import headers_sql
 from windrow.spark.querying import strictness
 from windrow.spark.tables import ReferenceTables
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
+from windrow.windowing.epochs import EPOCH
 from windrow.windowing.having import LET_OUT
 from windrow.windowing.speech import AT_CLOSE
 
@@ -67,7 +68,7 @@ class Finisher:
         columns["_key"] = table[keys[0]] if len(keys) == 1 else pa.nulls(table.num_rows, pa.string())
         # A group without a window has no end: its event time is, as for any row that names none, its arrival.
         columns["_event_time"] = pc.fill_null(table[END], pa.scalar(arrival, pa.int64()).cast(UTC_MICROS))
-        columns["_timestamp"] = pa.chunked_array([pa.array([arrival] * table.num_rows, pa.int64()).cast(UTC_MICROS)])
+        columns["_timestamp"] = pa.chunked_array([pa.repeat(pa.scalar(arrival, pa.int64()), table.num_rows).cast(UTC_MICROS)])
         columns[SEQ] = table[SEQ]
         return pa.table(list(columns.values()), names=list(columns))
 
@@ -144,14 +145,13 @@ def _renames(stage: Aggregate) -> list[tuple[str, str]] | None:
 
 def emissions_table(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     """The step's table with the types Spark gave its parts, times as timestamps, and the order as a column."""
-    table = emissions.drop(SEQ, strict=False).with_row_index(SEQ).with_columns(pl.col(SEQ).cast(pl.Int64)).to_arrow()
+    order = pl.int_range(emissions.height, dtype=pl.Int64, eager=True).alias(SEQ)
+    table = emissions.drop(SEQ, EPOCH, strict=False).insert_column(0, order).to_arrow()
     columns, names = [], []
     for name in table.column_names:
         column = table[name]
         if name in (START, END):
-            known = pc.and_(pc.less(column, FOREVER), pc.greater(column, NEVER))
-            bounded = pc.if_else(known, column, pa.scalar(None, pa.int64()))
-            column = bounded.cast(UTC_MICROS)
+            column = _known_times(column).cast(UTC_MICROS)
         elif name == EMISSION:
             column = column.cast(pa.string())
         elif name in schema.names and name not in (COUNT, REVISION):
@@ -159,3 +159,11 @@ def emissions_table(emissions: pl.DataFrame, schema: pa.Schema) -> pa.Table:
         columns.append(column)
         names.append(name)
     return pa.table(columns, names=names)
+
+
+def _known_times(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """With NULL for the ends of time, which only groups without a window have."""
+    ends = pc.min_max(times).as_py()
+    if ends["min"] is None or NEVER < ends["min"] <= ends["max"] < FOREVER:
+        return times
+    return pc.if_else(pc.and_(pc.less(times, FOREVER), pc.greater(times, NEVER)), times, pa.scalar(None, pa.int64()))

@@ -69,8 +69,7 @@ def _window_step(stage: Aggregate) -> WindowStep:
             return PaneStep(layout, stage.speech, None, 0, stage.ttl)
         case Session(gap=gap, max_length=limit):
             include_late = isinstance(stage.late, IncludeInNext)
-            one_by_one = stage.is_exact and limit is not None
-            return SessionStep(layout, gap, limit, stage.lateness, stage.speech, include_late, one_by_one)
+            return SessionStep(layout, gap, limit, stage.lateness, stage.speech, include_late)
         case Rows(count=count):
             return CountStep(layout, count, stage.speech)
         case _:

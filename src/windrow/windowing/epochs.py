@@ -15,12 +15,13 @@ from windrow.windowing.step import StepResult, Tables, Tick, WindowStep, stack
 
 EPOCH = "_epoch"  # number of the piece
 SINCE = "_since"  # watermark when the piece began; NULL for the first, which begins with the batch
+_OPENING = -1  # what closes before the first piece begins
 ROW_MARK = "_row_mark"  # watermark of its own partition that a row which is a piece by itself is judged by
 
 
 @dataclass(frozen=True)
 class EpochStep:
-    """Any step, taken once for each piece of a batch."""
+    """Any step, taken once for each piece of a batch. Its emissions carry the number of their piece."""
 
     inner: WindowStep
 
@@ -34,12 +35,12 @@ class EpochStep:
         if starts[0] != tick.before:
             opening = self.inner.step(state, None, Tick(tick.before, starts[0], tick.now))
             state = opening.state
-            emissions.append(opening.emissions)
+            emissions.append(_numbered(opening.emissions, _OPENING))
         for piece, before, after in zip(pieces, starts, [*starts[1:], tick.after], strict=True):
             own = piece.drop(EPOCH, SINCE, ROW_MARK)
             result = self.inner.step(state, own, Tick(before, after, tick.now, piece[ROW_MARK][0]))
             state = result.state
-            emissions.append(result.emissions)
+            emissions.append(_numbered(result.emissions, piece[EPOCH][0]))
             rejected.extend(result.rejected)
         return StepResult(state, stack(emissions), tuple(rejected))
 
@@ -57,3 +58,7 @@ class EpochStep:
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         return self.inner.open_windows(state)
+
+
+def _numbered(emissions: pl.DataFrame | None, epoch: int) -> pl.DataFrame | None:
+    return None if emissions is None else emissions.with_columns(pl.lit(epoch, pl.Int64).alias(EPOCH))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 
-from windrow.windowing.columns import EARLY, EMISSION, END, SEQ, START
+from windrow.windowing.columns import EARLY, EMISSION, END, FOREVER, SEQ, START
+from windrow.windowing.epochs import EPOCH
 
 
 def in_order(emissions: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
-    """Emissions that a row caused carry its place in the batch; the others go by what they are and by the window's end."""
+    """Emissions that a row caused carry its place in the batch; the others go by what they are and by the window's end.
+
+    Of a batch that was taken in pieces, all of that holds within a piece. Groups without a row in it come last.
+    """
+    piece = [pl.col(EPOCH).fill_null(FOREVER)] if EPOCH in emissions.columns else []
     by_time = [pl.col(EMISSION) != EARLY, pl.col(END), pl.col(START), *(pl.col(key) for key in keys)]
     if SEQ in emissions.columns:
         # Windows of one row are told apart by their start, and by nothing else: a group's own order stays.
         is_said = pl.col(SEQ).is_not_null()
         by_row = [pl.when(is_said).then(pl.col(SEQ)), pl.when(is_said).then(pl.col(START))]
         timed = [pl.when(~is_said).then(key) for key in by_time]
-        return emissions.sort(~is_said, *by_row, *timed, nulls_last=False, maintain_order=True)
-    return emissions.sort(*by_time, nulls_last=False, maintain_order=True)
+        return emissions.sort(*piece, ~is_said, *by_row, *timed, nulls_last=False, maintain_order=True)
+    return emissions.sort(*piece, *by_time, nulls_last=False, maintain_order=True)
