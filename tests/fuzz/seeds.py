@@ -47,6 +47,6 @@ def _whole(case: Case) -> str:
             rows = case.rows if case.streams is None else case.streams.get(name, ())
             columns = infer_columns(row for row in rows or () if row.get("_stream", name) == name)
             is_table = name.lower() in {table.lower() for table in case.tables}
-            added.append(memory_table(name, columns) if is_table else memory_stream(name, columns, case.delay, has_headers=True))
+            added.append(memory_table(name, columns) if is_table else memory_stream(name, columns, case.delay, "batch", has_headers=True))
     sources: tuple[CreateStream | CreateTable, ...] = tuple(added)
     return format_script(Script(sources, script.source)) + case.sql

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,50 @@ def test_state_on_the_executors_gives_the_same(spark: SparkSession, case: Case) 
 @pytest.mark.parametrize("case", RUNNING, ids=_name)
 def test_every_case_with_state_on_the_executors(spark: SparkSession, case: Case) -> None:
     verdict = CaseRunner(spark, home="distributed").run(case)
+    assert verdict.passed, verdict.message
+
+
+def _is_free_of_batches(case: Case) -> bool:
+    """Whether the cut may not matter, given that streams are judged row by row."""
+    sql, rows = case.sql.upper(), case.rows or [row for rows in (case.streams or {}).values() for row in rows]
+    if case.batches != "per_row" or case.name in GAPS or case.expects_error:
+        return False
+    # A table is what it is when a batch begins, and sides of a join wait for each other from batch to batch.
+    looks_at_batches = any(word in sql for word in ("PER BATCH", "JOIN", "TABLE")) or bool(case.tables)
+    # Where sums run over on the way depends on what is added first.
+    runs_over = "TRY_SUM" in sql
+    # By the contract, a row is judged by its own partition then, not by the least of them.
+    has_one_partition = len({row.get("_partition", 0) for row in rows}) <= 1 and case.partitions <= 1
+    # A stream that is declared says itself how it is judged.
+    times = [row["_ts"] for row in rows if "_ts" in row]
+    is_in_order = re.search(r"CREATE STREAM \w+ *(\(|WITH)", sql) is None or times == sorted(times)
+    return not looks_at_batches and not runs_over and has_one_partition and is_in_order
+
+
+FREE = [case for case in CASES if _is_free_of_batches(case)]
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(FREE[::6])), ids=lambda value: value.name if isinstance(value, Case) else "")
+def test_the_cut_of_batches_changes_nothing(spark: SparkSession, number: int, case: Case) -> None:
+    home = ("resident", "distributed")[number % 2]
+    verdict = CaseRunner(spark, home=home, batches="random", seed=number, granularity="row").run(case)
+    assert verdict.passed, verdict.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["resident", "distributed"])
+@pytest.mark.parametrize("case", FREE, ids=_name)
+def test_two_random_cuts_of_batches_change_nothing(spark: SparkSession, case: Case, home: str) -> None:
+    for seed in (1, 2):
+        verdict = CaseRunner(spark, home=home, batches="random", seed=seed, granularity="row").run(case)
+        assert verdict.passed, f"seed {seed}: {verdict.message}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["resident", "distributed"])
+@pytest.mark.parametrize("case", [case for case in RUNNING if case.batches == "per_row"], ids=_name)
+def test_restarts_change_nothing_anywhere(spark: SparkSession, case: Case, home: str) -> None:
+    verdict = CaseRunner(spark, home=home, restart_every_batch=True).run(case)
     assert verdict.passed, verdict.message
 
 

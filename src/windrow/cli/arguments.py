@@ -24,6 +24,12 @@ class Cut(StrEnum):
     per_row = "per_row"
     single = "single"
     marked = "marked"
+    random = "random"
+
+
+class Granularity(StrEnum):
+    batch = "batch"
+    row = "row"
 
 
 class StateHome(StrEnum):
@@ -51,4 +57,6 @@ Interval = Annotated[str | None, _option("--trigger-interval", "Least time betwe
 Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
 Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
 Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]
+Seed = Annotated[int | None, _option("--seed", "With --batches random: cut as in an earlier run, which showed its seed.", "NUMBER")]
+Judging = Annotated[Granularity, typer.Option("--granularity", help="How rows of streams that a case does not declare are judged.")]
 HomeOption = Annotated[StateHome, typer.Option("--home", help="Where state lives: in the driver, or on the executors.")]

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from random import randrange
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from windrow.cli import codes
 from windrow.cli.app import FAILED, describe_unexpected
-from windrow.cli.arguments import Batches, CaseFiles, HomeOption, Junit, Master, Only, StateHome
+from windrow.cli.arguments import Batches, CaseFiles, Cut, Granularity, HomeOption, Judging, Junit, Master, Only, Seed, StateHome
 
 if TYPE_CHECKING:
     from windrow.testing import Case, Verdict
@@ -25,13 +26,17 @@ def run_cases(
     streaming: Annotated[bool, typer.Option("--streaming", help="Run through Structured Streaming with a checkpoint; slower.")] = False,
     only: Only = None,
     batches: Batches = None,
+    seed: Seed = None,
+    granularity: Judging = Granularity.batch,
     home: HomeOption = StateHome.resident,
     restarts: Annotated[bool, typer.Option("--restarts", help="Stop and resume after every batch.")] = False,
     master: Master = None,
 ) -> None:
     """Run case files: a query, its input rows, and what must come out. The last line is "N passed, N failed"."""
     cases = _load(files, only)
-    ways = {"streaming": streaming, "restart_every_batch": restarts, "batches": batches and batches.value, "home": home.value}
+    seed = _seed(batches, seed)
+    ways: dict[str, Any] = {"streaming": streaming, "restart_every_batch": restarts, "home": home.value}
+    ways |= {"batches": batches and batches.value, "seed": seed, "granularity": granularity.value}
     bench = Bench(ways, master)
     verdicts: list[Verdict] = []
     try:
@@ -49,10 +54,20 @@ def run_cases(
         from windrow.testing.junit import write_junit
 
         write_junit(verdicts, junit)
+    if batches is Cut.random:
+        print(f"batches were cut at random; the same again: --batches random --seed {seed}")
     for line in summary(verdicts):
         print(line)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(FAILED)
+
+
+def _seed(batches: Cut | None, seed: int | None) -> int:
+    from windrow.errors import UsageError
+
+    if seed is not None and batches is not Cut.random:
+        raise UsageError(codes.CONFLICT, "--seed is for batches that are cut at random", "--batches random --seed 7")
+    return randrange(1_000_000) if seed is None else seed
 
 
 def _load(files: list[Path], only: str | None) -> list[Case]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from windrow.errors import UsageError
@@ -41,12 +42,17 @@ class End:
 Action = Feed | Advance | Force | Restart | End
 
 
-def schedule(rows: Sequence[tuple[str, Mapping[str, Any]]], batches: str) -> list[Action]:
-    """What happens, in order. A marker always ends the batch before it.
+# How often a batch ends after a row, where batches are cut at random: short ones and long ones both come up.
+_ENDS = 0.4
+
+
+def schedule(rows: Sequence[tuple[str, Mapping[str, Any]]], batches: str, seed: str = "") -> list[Action]:
+    """What happens, in order. A marker always ends the batch before it. Of one seed, the same batches are cut at random.
 
     >>> [type(a).__name__ for a in schedule([("t", {"v": 1}), ("t", {"v": 2}), ("t", {"_end": True})], "single")]
     ['Feed', 'End']
     """
+    chance = Random(seed)
     actions: list[Action] = []
     pending: list[tuple[str, Mapping[str, Any]]] = []
 
@@ -59,7 +65,7 @@ def schedule(rows: Sequence[tuple[str, Mapping[str, Any]]], batches: str) -> lis
         marker = next((key for key in row if key in MARKERS), None)
         if marker is None:
             pending.append((stream, row))
-            if batches == "per_row":
+            if batches == "per_row" or (batches == "random" and chance.random() < _ENDS):
                 flush()
             continue
         flush()

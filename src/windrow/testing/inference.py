@@ -143,7 +143,11 @@ def table_names(script: Script, listed: Iterable[str]) -> set[str]:
     return {name.lower() for name in listed} | {s.name.lower() for s in script.statements if isinstance(s, CreateTable)}
 
 
-def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int, *, has_headers: bool) -> CreateStream:
-    headers = Option("headers", str(has_headers).lower())
-    options = Options((Option("connector", "memory"), Option("watermark.delay", f"{delay}us"), headers))
-    return CreateStream(name, columns, options)
+def memory_stream(name: str, columns: tuple[ColumnDef, ...], delay: int, granularity: str, *, has_headers: bool) -> CreateStream:
+    options = {
+        "connector": "memory",
+        "watermark.delay": f"{delay}us",
+        "watermark.granularity": granularity,
+        "headers": str(has_headers).lower(),
+    }
+    return CreateStream(name, columns, Options(tuple(Option(key, value) for key, value in options.items())))

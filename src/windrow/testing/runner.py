@@ -48,7 +48,9 @@ class Verdict:
 class CaseRunner:
     """``streaming`` goes through Structured Streaming with a real checkpoint; ``restart_every_batch`` stops and resumes at each boundary.
 
-    ``batches`` overrides how a case's rows are cut, ``home`` says where state lives: in the driver, or "distributed" on the executors.
+    ``batches`` overrides how a case's rows are cut; at "random", what comes out is compared in any order, and ``seed`` gives the same
+    batches again. ``home`` says where state lives: in the driver, or "distributed" on the executors. ``granularity`` is the
+    'watermark.granularity' of streams that a case does not declare.
     """
 
     def __init__(
@@ -59,12 +61,16 @@ class CaseRunner:
         restart_every_batch: bool = False,
         batches: str | None = None,
         home: str = "resident",
+        seed: int = 0,
+        granularity: str = "batch",
     ) -> None:
         self._spark = spark
         self._streaming = streaming
         self._restarts = restart_every_batch
         self._batches = batches
         self._home = home
+        self._seed = seed
+        self._granularity = granularity
 
     def run(self, case: Case) -> Verdict:
         started = time.monotonic()
@@ -82,7 +88,7 @@ class CaseRunner:
         script = parse(case.sql, case.name, {})
         streams = _rows_by_stream(case, script)
         _refuse_rows_of_targets(case, script, streams)
-        extra, added = _inferred(case, script, streams)
+        extra, added = _inferred(case, script, streams, self._granularity)
         compiled = compile_script(script, extra, added, bare_sink="memory", folder=Path(case.file).parent)
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
@@ -91,15 +97,19 @@ class CaseRunner:
             outcome.outputs.setdefault("out", [dict(row) for row in answer.to_dicts()])
         for name, expected in _expectations(case, script).items():
             rows = outcome.dead_letters if name == "dead_letters" and name not in outcome.outputs else outcome.rows_of(name)
-            problem = difference(expected, [plain(row) for row in rows], case.compare, case.tolerance)
+            problem = difference(expected, [plain(row) for row in rows], self._compare(case), case.tolerance)
             if problem is not None:
                 return Verdict(case, False, f"{name}: {problem}")
         if not outcome.ledger.is_balanced:
             return Verdict(case, False, f"the ledger does not add up: {outcome.ledger.to_json()}")
         return Verdict(case, True)
 
+    def _compare(self, case: Case) -> str:
+        """A batch that closes several windows puts them out by their ends, so their order is that of the batches."""
+        return "any" if self._batches == "random" and case.compare == "ordered" else case.compare
+
     def _execute(self, case: Case, compiled: Compiled, streams: Sequence[tuple[str, Mapping[str, Any]]]) -> Outcome:
-        actions = schedule(streams, self._batches or case.batches)
+        actions = schedule(streams, self._batches or case.batches, f"{self._seed} {case.name}")
         if self._restarts:
             actions = [step for action in actions for step in ((action, Restart()) if isinstance(action, Feed) else (action,))]
         with tempfile.TemporaryDirectory(prefix="windrow-case-") as folder:
@@ -172,7 +182,7 @@ def _refuse_rows_of_targets(case: Case, script: Script, streams: Sequence[tuple[
 
 
 def _inferred(
-    case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]]
+    case: Case, script: Script, streams: Sequence[tuple[str, Mapping[str, Any]]], granularity: str
 ) -> tuple[dict[str, Relation], tuple[CreateStream | CreateTable, ...]]:
     """The streams and tables that the SQL reads but does not create: what is known of them, and the sources that bring their rows."""
     created = created_names(script)
@@ -189,7 +199,7 @@ def _inferred(
             continue
         extra[name.lower()] = Relation(name, "stream", columns, is_known=bool(columns))
         has_headers = any("_headers" in row for stream, row in streams if stream.lower() == name.lower())
-        added.append(memory_stream(name, columns, case.delay, has_headers=has_headers))
+        added.append(memory_stream(name, columns, case.delay, granularity, has_headers=has_headers))
     return extra, tuple(added)
 
 

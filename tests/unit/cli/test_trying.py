@@ -64,6 +64,17 @@ def test_nothing_to_run_is_no_success(windrow: Windrow, words: tuple[str, ...], 
     assert f"[{code}]" in done.stderr
 
 
+def test_batches_cut_at_random_show_their_seed(windrow: Windrow) -> None:
+    assert "the same again: --batches random --seed 7\n" in windrow("test", write(ERROR), "--batches", "random", "--seed", "7").stdout
+    assert "--batches random --seed " in windrow("test", write(ERROR), "--batches", "random").stdout
+
+
+def test_a_seed_without_chance_is_refused(windrow: Windrow) -> None:
+    done = windrow("test", write(ERROR), "--seed", "7")
+    assert done.exit_code == 2
+    assert "[WR619]" in done.stderr
+
+
 def test_a_crash_fails_its_case_only(windrow: Windrow, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(self: object, case: Case) -> Verdict:
         raise ZeroDivisionError("by zero")
