@@ -46,6 +46,7 @@ OTHER_CODES: dict[str, str] = {
     "WR840": "a Python function of your own failed",
     "WR850": "Spark stopped the job, for a reason of its own",
     "WR851": "a process of Spark did not start in time, because the machine is too busy",
+    "WR852": "a batch gives the driver more rows than it takes",
     "WR860": "a Kafka broker does not answer",
     "WR861": "a Kafka broker refuses the user or what it wants to do",
     "WR862": "a topic cannot be found",

@@ -14,6 +14,10 @@ _OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
 # Spark waits so long for a process of its own and no longer, whatever is configured.
 _NO_WORKER = ("Python worker failed to connect back", "waiting for the Python worker to connect back")
 
+_TOO_MUCH = re.compile(r"is bigger than (?:local )?spark\.driver\.maxResultSize \(?([\d.]+ \w+)\)?")
+# What a batch reads is settled by now, and other options hold for the next.
+_LESS = "allow more for this batch: --set spark.driver.maxResultSize=4g; 'files.per_batch' = '10', for example, lets later ones read less"
+
 
 def is_sparks(error: Exception) -> bool:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
@@ -48,6 +52,8 @@ def as_job_error(error: Exception, job: str) -> JobError:
     if any(sign in text for sign in _NO_WORKER):
         hint = "the machine has more to do than it can: let fewer jobs run, or start the job again when it is quieter"
         return OutageError("WR851", f"job {job} stopped: a Python worker of Spark did not start within ten seconds", hint)
+    if (too_much := _TOO_MUCH.search(text)) is not None:
+        return JobError("WR852", f"job {job} stopped: a batch gives the driver more than the {too_much[1]} that Spark lets it take", _LESS)
     describe: Callable[[], str] | None = getattr(error, "getCondition", None)
     lines = [line for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from windrow.errors import OutageError
 from windrow.jobs.failures import as_job_error
 from windrow.jobs.outage import Outage
@@ -43,3 +45,13 @@ def test_a_machine_that_is_too_busy_is_waited_for() -> None:
     assert isinstance(found, OutageError)
     assert found.code == "WR851"
     assert not isinstance(as_job_error(RuntimeError("something else"), "errors"), OutageError)
+
+
+@pytest.mark.parametrize("limit", ["local spark.driver.maxResultSize 1024.0 MiB", "spark.driver.maxResultSize (1024.0 MiB)"])
+def test_a_batch_of_more_than_the_driver_takes_says_what_to_do(limit: str) -> None:
+    text = f"Job aborted due to stage failure: Total size of serialized results of 3 tasks (1100.2 MiB) is bigger than {limit}."
+    found = as_job_error(RuntimeError(text), "candles")
+    assert found.code == "WR852"
+    assert found.message == "job candles stopped: a batch gives the driver more than the 1024.0 MiB that Spark lets it take"
+    assert found.hint is not None
+    assert "files.per_batch" in found.hint
