@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windrow.allocator import keep_memory
 from windrow.errors import JobError, SqlError, UsageError, WindrowError
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "compile", "run"]
+
+# Before anything imports Polars, which reads it once.
+keep_memory()
 
 
 def compile(sql: str, *, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Compiled:  # noqa: A001  # the name users expect

@@ -43,9 +43,9 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     totals = RowRuns.totals
 
-    def noting(self: RowRuns, rows):  # type: ignore[no-untyped-def]
+    def noting(self: RowRuns, rows, sources):  # type: ignore[no-untyped-def]
         found.append(rows.num_rows)
-        return totals(self, rows)
+        return totals(self, rows, sources)
 
     monkeypatch.setattr(RowRuns, "totals", noting)
     return found

@@ -80,7 +80,8 @@ def test_together_as_alone(spark: SparkSession, folder: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Queries, "table", noting)
     together = _run(spark, folder, "together", STATEMENTS, {})
-    assert len(asked) == 6, "one pass a batch, whatever the number of statements"
+    # The first batch has a broken row, so that it is read by its text after a try without.
+    assert len(asked) == 1 + 6, "one pass a batch, whatever the number of statements"
     for name, text in STATEMENTS.items():
         alone = _run(spark, folder, name, {name: text}, {})
         assert together[name] == alone[name]

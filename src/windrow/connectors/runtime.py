@@ -87,6 +87,7 @@ class SourceStream:
     copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame (but for ``_raw``),
     and those of its own that stand before. ``fleeting`` has SQL of what is known only while a task reads the row and is asked for right
     after it was handed over; ``later`` may name it. ``topics`` gives what the numbers in ``_topic_number`` of a micro-batch stand for.
+    ``quick`` is another way to rows that are text.
 
     The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
     ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
@@ -102,10 +103,30 @@ class SourceStream:
     # Where there is ``_original``: what makes ``_raw`` of it, for a row that comes once more.
     decode: Callable[[Column], Column] | None = None
     reading: Reading | None = None
+    quick: Quick | None = None
     offset: str | None = None
     is_increment: bool = False
     is_unchanged: bool = False
     gone: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class QuickRows:
+    """The rows of a micro-batch, decoded. They count only if ``holds``, which may wait. One that cannot be read fails what computes it."""
+
+    frame: DataFrame
+    holds: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Quick:
+    """A faster way to the rows of a stream than by their text, good for most batches.
+
+    ``stream`` says what its frames look like. ``rows_of`` gives that of a micro-batch, or None where there is no such way.
+    """
+
+    stream: SourceStream
+    rows_of: Callable[[DataFrame], QuickRows | None]
 
 
 @dataclass(frozen=True)

@@ -434,13 +434,17 @@ def _left_out(columns: Mapping[str, str]) -> dict[str, str | None]:
     return found
 
 
-def with_left_out(stage: Aggregate, request: FeedRequest, fed: pa.Table) -> pa.Table:
-    """Rows that came one by one, with the columns that did not come with them."""
+def sources_of(stage: Aggregate, request: FeedRequest) -> dict[str, str | None]:
+    """Every column that rows one by one have, with the one that came and holds its values; None where these are ones."""
     columns = _row_columns(stage, request, "")
     left_out = _left_out(columns)
+    return {name: left_out.get(name, name) for name in columns}
+
+
+def with_left_out(fed: pa.Table, sources: Mapping[str, str | None]) -> pa.Table:
+    """Rows that came one by one, with the columns that did not come with them."""
     whole = fed.append_column(pa.field(_ONE, pa.int64(), nullable=False), pa.repeat(pa.scalar(1, pa.int64()), fed.num_rows))
-    sources = [left_out[name] or _ONE if name in left_out else name for name in columns]
-    return whole.select(sources).rename_columns(list(columns))
+    return whole.select([source or _ONE for source in sources.values()]).rename_columns(list(sources))
 
 
 def finish_sql(item: AggregateItem, element_types: Mapping[str, str]) -> str:

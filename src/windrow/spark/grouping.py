@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,16 +32,18 @@ from windrow.spark.feeds import (
     has_headers,
     late_corrected,
     moves_clock_sql,
+    sources_of,
     with_left_out,
 )
 from windrow.spark.flow import Flow
-from windrow.spark.home import Gathered, Home, Resident, gathered, kept_rows
+from windrow.spark.home import Gathered, Home, Resident, kept_rows
 from windrow.spark.homes import Homes
 from windrow.spark.job_state import evicted_name, having_name, headed_name
 from windrow.spark.lanes import lane_of
 from windrow.spark.limiting import limited
 from windrow.spark.marks import MARKS, marks_sql
 from windrow.spark.querying import Queries, Select
+from windrow.spark.quick_looks import QuickLooks
 from windrow.spark.row_runs import RowRuns, row_runs
 from windrow.spark.sharing import share_of
 from windrow.spark.tables import ReferenceTables
@@ -83,6 +86,7 @@ class Grouping:
         self._given: dict[str, Select] = {}
         self._own_times: dict[str, str] = {}
         self._runs: dict[str, RowRuns | None] = {}
+        self._quick = QuickLooks()
         self._finishers = {s.name: Finisher(spark, s, tables) for s in job.stages if isinstance(s, Aggregate)}
         self._shared = {member.name: one for one in shared_feeds(job) for member in one.members}
         self.direct = {r.name: s.name for r in job.reads for s in [self._accounts_for(r)] if s is not None}
@@ -143,20 +147,25 @@ class Grouping:
         is_here = isinstance(home, Resident)
         runs = self._row_runs(stage, given) if is_here else None
         request = replace(request, takes_headers=not is_here, row_types=None if runs is None else runs.types)
+        sources = {} if runs is None else sources_of(stage, request)
 
-        def gather(sql: Callable[[str], str]) -> Gathered:
+        def gather(rows: Select, sql: Callable[[str], str]) -> Gathered:
             if runs is None:
-                return home.gather(given, sql, run.batch.batch_id, is_strict=stage.is_strict)
-            return gathered(with_left_out(stage, request, self._queries.table(given, sql)))
+                return home.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
+            fed = self._queries.table(rows, sql)
+            return Gathered(with_left_out(fed, sources), runs.kept(fed, sources))
 
-        found = self._ask(stage, request, run, gather)
-        self._given[stage.name] = given
+        def ask(rows: Select) -> Gathered:
+            return self._ask(stage, replace(request, columns=rows.columns), run, partial(gather, rows))
+
+        can_ask_twice = is_here and direct is not None
+        self._given[stage.name], found = self._quick.ask(stage.input, given, ask) if can_ask_twice else (given, ask(given))
         fed = self._unpacked(stage, found.books)
         self._book_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
-        return found.rows if runs is None or found.rows is None else runs.totals(found.rows)
+        return found.rows if runs is None or found.rows is None else runs.totals(found.rows, sources)
 
     def _row_runs(self, stage: Aggregate, given: Select) -> RowRuns | None:
         """Asked once: the columns of a stage are the same in every batch."""
@@ -195,13 +204,16 @@ class Grouping:
             given = source.as_select(self._spark)
             evicted = max(_evicted(member, run) for member in shared.members) if self._homes.may_evict else None
             request = replace(self._request(leader, given, watermark, direct, run), keeps_late=True, evicted=evicted)
-            gathered = self._ask(
-                leader,
-                replace(request, takes_headers=False),
-                run,
-                lambda sql: Gathered(self._queries.table(given, sql, is_strict=leader.is_strict, in_shares=True)),
-            )
-            self._given[leader.name] = given
+
+            def gather(rows: Select, sql: Callable[[str], str]) -> Gathered:
+                return Gathered(self._queries.table(rows, sql, is_strict=leader.is_strict, in_shares=True))
+
+            def ask(rows: Select) -> Gathered:
+                asked = replace(request, columns=rows.columns, takes_headers=False)
+                return self._ask(leader, asked, run, partial(gather, rows))
+
+            is_direct = direct is not None
+            self._given[leader.name], gathered = self._quick.ask(stage.input, given, ask) if is_direct else (given, ask(given))
             run.shared[leader.name] = self._unpacked(leader, gathered.books)
             self._book_source(direct, run.shared[leader.name], request.partitions, run)
         fed = share_of(stage, shared, run.shared[leader.name], watermark, _evicted(stage, run))

@@ -15,6 +15,7 @@ from windrow.spark.carrying import ROW
 from windrow.spark.feeds import CLOCK, INCLUDED, JUDGED, ROWS_COUNT
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import Queries, Select
+from windrow.windowing.numbering import PANE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.slices import SliceStep
 from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
@@ -61,9 +62,13 @@ class Resident:
 
     def step(self, rows: pa.Table | None, tick: Tick, _batch_id: int, /) -> Taken:
         carried = None
+        numbers = None
         if rows is not None:
             rows, carried = without_carried(rows)
+            rows, numbers = without_numbers(rows)
         frame = self.state.take_schema(self.name, rows)
+        if frame is not None and numbers is not None:
+            frame = frame.with_columns(numbers)
         outcome = self.step_of.step(self.state.tables.get(self.name, {}), frame, tick)
         return Taken(StepInput.of(tick, rows, outcome), outcome.emissions, refused_rows(outcome, carried), outcome.state)
 
@@ -76,8 +81,14 @@ def gathered(fed: pa.Table) -> Gathered:
 
 def kept_rows(fed: pa.Table) -> pa.Table:
     """The rows for the step: those that were not set aside, without what is only booked."""
-    booked = [name for name in fed.column_names if name in (JUDGED, INCLUDED) or name.startswith(CLOCK)]
-    return fed.drop_columns(booked).filter(pc.equal(fed[JUDGED], Fate.OK.value))
+    rows, is_kept = fed.drop_columns([name for name in fed.column_names if is_booked(name)]), pc.equal(fed[JUDGED], Fate.OK.value)
+    # Most batches have nothing to leave out, and a filter copies all of them.
+    return rows if pc.all(is_kept, min_count=0).as_py() else rows.filter(is_kept)
+
+
+def is_booked(column: str) -> bool:
+    """Whether a column is for the accounts and the clock, and the step has no use for it."""
+    return column in (JUDGED, INCLUDED) or column.startswith(CLOCK)
 
 
 def without_carried(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -85,7 +96,16 @@ def without_carried(rows: pa.Table) -> tuple[pa.Table, pa.Table]:
     if LATE_ID in rows.column_names:
         ids = pa.array([None if t is None else i for i, t in enumerate(rows[LATE_ID].to_pylist())], pa.int64())
         rows = rows.set_column(rows.column_names.index(LATE_ID), LATE_ID, ids)
-    return rows.drop_columns([ROW, ROWS_COUNT]), rows.select([ROW, ROWS_COUNT])
+    # Rows that were run up carry nothing: there is always a window that takes them.
+    carried = [name for name in (ROW, ROWS_COUNT) if name in rows.column_names]
+    return rows.drop_columns(carried), rows.select(carried)
+
+
+def without_numbers(rows: pa.Table) -> tuple[pa.Table, pl.Series | None]:
+    """Rows as they are written down, and the numbers of their panes, which are those of this batch alone."""
+    if PANE not in rows.column_names:
+        return rows, None
+    return rows.drop_columns([PANE]), pl.Series(PANE, rows[PANE])
 
 
 def refused_rows(outcome: StepResult, carried: pa.Table | None) -> pa.Table | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ class Select:
     """Rows as a SELECT over a frame. It can be part of a larger SELECT; a frame is only made of it when somebody asks for one.
 
     With ``topics``, rows have ``_topic_number`` beside ``_topic``, for whoever asks in SQL and spells it out in the same batch.
+    ``quick`` opens another way to the same rows, for whoever can ask once more should it not hold; None where there is none.
     """
 
     def __init__(
@@ -70,11 +72,13 @@ class Select:
         sql: str | None = None,
         shape: Shape | None = None,
         topics: Callable[[DataFrame], Mapping[int, str]] | None = None,
+        quick: Callable[[], QuickSelect | None] | None = None,
     ) -> None:
         self.given = given
         self._sql = sql
         self._shape = shape
         self._topics = topics
+        self.quick = quick
 
     @property
     def source(self) -> str:
@@ -102,6 +106,14 @@ class Select:
         if self._shape.schema is None:
             self._shape.schema = self.frame.schema
         return self._shape.schema
+
+
+@dataclass(frozen=True)
+class QuickSelect:
+    """Rows that count only if they can be computed, if ``holds``, which may wait, and if none is set aside with the text that it was."""
+
+    rows: Select
+    holds: Callable[[], bool]
 
 
 def frame_of_sql(given: DataFrame, sql: str) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceStream
@@ -13,7 +14,7 @@ from windrow.plan.stages import Read
 from windrow.spark.arrow_json import decoder_of
 from windrow.spark.event_time import event_time_sql
 from windrow.spark.expressions import of_batch, quote, struct_type
-from windrow.spark.querying import GIVEN, Select, Shape
+from windrow.spark.querying import GIVEN, QuickSelect, Select, Shape
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,13 +49,24 @@ class RowReader:
         self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
         self._shape = Shape((*_kept_columns(read, stream), *_OWN))
         self._topics = stream.topics
+        # What is left in the text of a row is taken from there when it is set aside.
+        self._quick = stream.quick if read.asked is None else None
+        self._quick_reader = None if self._quick is None else RowReader(read, self._quick.stream, needs_order=needs_order)
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> Select:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
 
         ``picked`` is SQL of the source's own rows among those that are given.
         """
-        return Select(given, self._sql.replace(GIVEN, picked).replace(_NOW, str(now)), self._shape, self._topics)
+        is_whole = self._quick is not None and picked == GIVEN
+        sql = self._sql.replace(GIVEN, picked).replace(_NOW, str(now))
+        return Select(given, sql, self._shape, self._topics, partial(self._quick_rows, given, now) if is_whole else None)
+
+    def _quick_rows(self, given: DataFrame, now: int) -> QuickSelect | None:
+        assert self._quick is not None
+        assert self._quick_reader is not None
+        found = self._quick.rows_of(given)
+        return None if found is None else QuickSelect(self._quick_reader.rows(found.frame, now), found.holds)
 
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:

@@ -10,11 +10,16 @@ import pyarrow as pa
 
 from windrow.model.running import Run
 from windrow.plan.stages import Aggregate
-from windrow.spark.feeds import parts_sql, runs_by_row, runs_of
+from windrow.spark.carrying import ROW
+from windrow.spark.feeds import JUDGED, ROWS_COUNT, parts_sql, runs_by_row, runs_of
+from windrow.spark.home import is_booked, kept_rows
 from windrow.spark.querying import Select, frame_of_sql
 from windrow.windowing.columns import COUNT, SEQ, SLICE
+from windrow.windowing.numbering import PANE, pane_numbers
 from windrow.windowing.running import run_up
 
+_NUMBER = "_number"
+_ONES = pa.field(_NUMBER, pa.int64(), nullable=False)
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 
 
@@ -30,17 +35,40 @@ class RowRuns:
     runs: Mapping[str, Run]
     types: Mapping[str, str]
 
-    def totals(self, rows: pa.Table) -> pa.Table:
-        """Rows in their order, with totals instead of single values."""
+    def kept(self, fed: pa.Table, sources: Mapping[str, str | None]) -> pa.Table | None:
+        """The rows that were not set aside, with what ``totals`` asks of them and nothing else: to leave out rows is to copy the others."""
+        wanted = {sources[name] or JUDGED for name in self._columns(sources)} | {JUDGED}
+        kept = kept_rows(fed.select([name for name in fed.column_names if name in wanted]))
+        return kept if kept.num_rows else None
+
+    def totals(self, rows: pa.Table, sources: Mapping[str, str | None]) -> pa.Table:
+        """Rows in their order, with totals instead of single values, and the numbers of their panes where that helps."""
         rows = in_order(rows)
-        frame = pl.DataFrame({name: pl.from_arrow(rows[name]) for name in (*self.pane, *self.runs)})
-        totals = run_up(frame, self.pane, self.runs)
-        for name in self.runs:
-            place = rows.column_names.index(name)
-            rows = rows.set_column(
-                place, rows.schema.field(place), pa.chunked_array([totals[name].to_arrow()]).cast(rows.schema.types[place])
-            )
-        return rows
+        panes = pl.DataFrame({name: pl.from_arrow(rows[name]) for name in self.pane})
+        numbers = pane_numbers(panes, self.pane)
+        totals = self._run_up(rows, panes if numbers is None else numbers.to_frame(), sources)
+        fields, columns = [], []
+        for name in self._columns(sources):
+            source = sources[name]
+            field = _ONES if source is None else rows.schema.field(source)
+            fields.append(field.with_name(name))
+            columns.append(pa.chunked_array([totals[name].to_arrow()]).cast(field.type) if name in totals else rows[source])
+        if numbers is not None:
+            fields.append(pa.field(PANE, pa.uint32()))
+            columns.append(pa.chunked_array([numbers.to_arrow()]))
+        return pa.table(columns, pa.schema(fields))
+
+    def _run_up(self, rows: pa.Table, panes: pl.DataFrame, sources: Mapping[str, str | None]) -> dict[str, pl.Series]:
+        """Totals by column. Columns that hold the same and run up alike are run up once."""
+        firsts: dict[tuple[str, Run], str] = {}
+        same = {name: firsts.setdefault((source, run), name) for name, run in self.runs.items() if (source := sources[name]) is not None}
+        single = {name: pl.Series(name, rows[source]) for (source, _), name in firsts.items()}
+        totals = run_up(panes.with_columns(**single), panes.columns, {name: self.runs[name] for name in single}, _NUMBER)
+        return {name: totals[same.get(name, _NUMBER)] for name in self.runs}
+
+    def _columns(self, sources: Mapping[str, str | None]) -> list[str]:
+        """What the step takes."""
+        return [name for name in sources if name not in (ROW, ROWS_COUNT) and not is_booked(name)]
 
 
 def row_runs(stage: Aggregate, given: Select) -> RowRuns | None:

@@ -40,6 +40,8 @@ _LOCAL: dict[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -Xss8m",
+    # Tasks run in the driver's own process: what they give need not be laid down as a block and fetched from there.
+    "spark.task.maxDirectResultSize": "100m",
 }
 
 

@@ -7,6 +7,7 @@ among the rows of its pane.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -28,7 +29,8 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
-from windrow.windowing.running import put_together
+from windrow.windowing.numbering import PANE, by_number, how_many, last_rows, pane_numbers
+from windrow.windowing.running import none_yet, put_together
 from windrow.windowing.shelf import Shelf
 from windrow.windowing.speech import DIRTY, EMITTED_AT, WHEN, Speech
 from windrow.windowing.step import StepResult, Tables, Tick, stack
@@ -59,15 +61,15 @@ class PaneStep:
         if rows is not None and rows.height:
             is_in_order = _is_in_order(rows)
             # A row of a sliding window comes once for each of its windows: earliest window first.
-            rows = (rows if is_in_order else rows.sort(SEQ, SLICE)).with_row_index(_ROW)
-            last = rows.select(_ROW, *self._pane).unique(self._pane, keep="last")
-            held, shelf = shelf.take(last.select(self._pane))
-            running = self._running(held, rows, tick)
-            speaks = running.select(self._speaks(tick).alias("_speaks"))["_speaks"]
+            rows = self._numbered(rows if is_in_order else rows.sort(SEQ, SLICE))
+            last = self._last(rows)
+            held, shelf = shelf.take(rows.select(self._pane)[last])
+            running = self._running(held, rows, last)
+            speaks = running.select(self._speaks(rows, tick).alias("_speaks"))["_speaks"]
             spoken.append(self._row_emissions(running if speaks.all() else running.filter(speaks), tick))
-            shelf = shelf.put(self._absorbed(running.with_columns(speaks), last[_ROW].sort(), tick))
+            shelf = shelf.put(self._absorbed(running.with_columns(speaks), last, held, tick))
             if self.speech.every_row and is_in_order:
-                lasting = last[_ROW].sort()
+                lasting = last
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
         return StepResult(self._let_go(shelf, tick).tables(), stack([*spoken, early, closed]), lasting=lasting)
@@ -76,28 +78,45 @@ class PaneStep:
     def _pane(self) -> tuple[str, ...]:
         return (*self.layout.keys, SLICE)
 
+    def _by(self, rows: pl.DataFrame) -> tuple[str, ...]:
+        """What tells the panes of a batch apart: their number, where rows have one."""
+        return (PANE,) if PANE in rows.columns else self._pane
+
+    def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with their number in the batch, and that of their pane where it helps."""
+        numbers = None if PANE in rows.columns else pane_numbers(rows, self._pane)
+        return (rows if numbers is None else rows.with_columns(numbers)).with_row_index(_ROW)
+
+    def _last(self, rows: pl.DataFrame) -> pl.Series:
+        """The last row of each pane, in order."""
+        if PANE in rows.columns:
+            return last_rows(rows[PANE])
+        return rows.select(_ROW, *self._pane).unique(self._pane, keep="last")[_ROW].sort()
+
     def _end(self) -> pl.Expr:
         return pl.lit(FOREVER, pl.Int64) if self.size is None else pl.col(SLICE) + self.size
 
     def _start(self) -> pl.Expr:
         return pl.lit(NEVER, pl.Int64) if self.size is None else pl.col(SLICE)
 
-    def _running(self, panes: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
+    def _running(self, panes: pl.DataFrame | None, rows: pl.DataFrame, last: pl.Series) -> pl.DataFrame:
         """Each row with its pane's whole state up to it: what was held, merged with the batch so far."""
-        rows = rows.with_columns(pl.col(COUNT).cast(pl.Int32).alias(_OWN))
-        defaults = (pl.lit(0, pl.Int32).alias(REVISION), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(0, pl.Int64).alias(_HELD))
+        rows, by = rows.with_columns(pl.col(COUNT).cast(pl.Int32).alias(_OWN)), self._by(rows)
+        unheard = {REVISION: pl.lit(0, pl.Int32), _HELD: pl.lit(0, pl.Int64)}
         if panes is None:
-            return rows.with_columns(defaults)
+            return rows.with_columns(**unheard)
+        if by != self._pane:
+            panes = join_on(panes, rows.select(*self._pane, *by)[last], self._pane, "inner")
         if self._adds_up(panes, rows):
-            return self._added_up(panes, rows).with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults)
-        seeds = join_on(rows.select(_ROW, *self._pane), panes, self._pane, "inner")
-        books = seeds.select(_ROW, REVISION, EMITTED_AT, pl.col(COUNT).alias(_HELD))
+            return self._added_up(panes, rows, unheard)
+        seeds = join_on(rows.select(_ROW, *by), panes, by, "inner")
+        books = seeds.select(_ROW, REVISION, pl.col(COUNT).alias(_HELD))
         parts = [_ROW, COUNT, *self.layout.parts]
         both = stack([seeds.select(parts), rows.select(parts)])
         assert both is not None
         merged = Layout((), self.layout.merges, self.layout.parts).merge(both, _ROW)
         outer = rows.drop(COUNT, *self.layout.parts).join(merged, on=_ROW, how="left").join(books, on=_ROW, how="left")
-        return outer.with_columns(pl.coalesce(default.meta.output_name(), default) for default in defaults).sort(_ROW)
+        return _filled(outer, unheard).sort(_ROW)
 
     def _adds_up(self, panes: pl.DataFrame, rows: pl.DataFrame) -> bool:
         """Whether all parts are numbers of which two totals are put together by themselves. Decimals grow when they are added."""
@@ -105,17 +124,24 @@ class PaneStep:
         numbers = (rows.schema[part] == panes.schema[part] and rows.schema[part].is_numeric() for part in parts)
         return len(runs) == len(parts) and all(numbers) and not any(rows.schema[part].is_decimal() for part in parts)
 
-    def _added_up(self, panes: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    def _added_up(self, panes: pl.DataFrame, rows: pl.DataFrame, unheard: Mapping[str, pl.Expr]) -> pl.DataFrame:
         names = {part: f"{part}{_HELD}" for part in self.layout.parts}
+        runs = dict(zip(names, self.layout.runs, strict=True))
         before = (pl.col(part).alias(name) for part, name in names.items())
-        held = panes.select(*self._pane, pl.col(COUNT).alias(_HELD), REVISION, EMITTED_AT, *before)
-        both = join_on(rows, held, self._pane, "left", maintain_order="left")
-        totals = {part: put_together(names[part], part, rows.schema[part], run) for part, run in zip(names, self.layout.runs, strict=True)}
-        return both.with_columns(pl.col(COUNT) + pl.col(_HELD).fill_null(0), **totals).drop(names.values())
+        held = panes.select(*self._by(rows), pl.col(COUNT).alias(_HELD), REVISION, *before)
+        if PANE in rows.columns:
+            every = by_number(held, how_many(rows[PANE]))
+            # Numbers all through are put together far faster. Where a row has NULL for a total, nothing may stand for none.
+            none = {names[part]: none_yet(rows.schema[part], run) for part, run in runs.items() if not rows[part].null_count()}
+            both = rows.hstack(_filled(every, {**unheard, **none})[rows[PANE]])
+        else:
+            both = _filled(join_on(rows, held, self._pane, "left", maintain_order="left"), unheard)
+        totals = {part: put_together(both[names[part]], both[part], run) for part, run in runs.items()}
+        return both.with_columns(pl.col(COUNT) + pl.col(_HELD), **totals).drop(names.values())
 
-    def _speaks(self, tick: Tick) -> pl.Expr:
+    def _speaks(self, rows: pl.DataFrame, tick: Tick) -> pl.Expr:
         """Whether a row makes its pane speak at once."""
-        speech, is_last = self.speech, pl.col(_ROW) == pl.col(_ROW).max().over(self._pane)
+        speech, is_last = self.speech, pl.col(_ROW) == pl.col(_ROW).max().over(self._by(rows))
         if speech.every_row:
             return pl.col(_OWN) > 0
         if speech.once:
@@ -134,7 +160,7 @@ class PaneStep:
             return None
         speech = self.speech
         kind = CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY
-        number = pl.col(_OWN) if speech.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._pane, order_by=_ROW)
+        number = pl.col(_OWN) if speech.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(said), order_by=_ROW)
         numbered = said.with_columns(
             (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
             pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
@@ -147,19 +173,24 @@ class PaneStep:
             *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION, *place
         )
 
-    def _absorbed(self, running: pl.DataFrame, last: pl.Series, tick: Tick) -> pl.DataFrame:
+    def _absorbed(self, running: pl.DataFrame, last: pl.Series, held: pl.DataFrame | None, tick: Tick) -> pl.DataFrame:
         """The touched panes after the batch: each takes the state of its last row, of which ``last`` has the numbers."""
-        spoke = pl.col(_SAID) > 0
-        said = pl.col(_OWN) if self.speech.every_row else pl.col("_speaks").sum().over(self._pane)
-        return running.with_columns(said.alias(_SAID))[last].select(
+        now, spoke = pl.lit(tick.now, pl.Int64), pl.col(_SAID) > 0
+        said = pl.col(_OWN) if self.speech.every_row else pl.col("_speaks").sum().over(self._by(running))
+        after = running.with_columns(said.alias(_SAID))[last]
+        if held is None:
+            after = after.with_columns(now.alias(EMITTED_AT))
+        else:
+            after = join_on(after, held.select(*self._pane, EMITTED_AT), self._pane, "left", maintain_order="left")
+        return after.select(
             *self._pane,
             COUNT,
             *self.layout.parts,
             (pl.col(REVISION) + pl.col(_SAID)).cast(pl.Int32).alias(REVISION),
-            pl.when(spoke).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT)).alias(EMITTED_AT),
+            pl.when(spoke).then(now).otherwise(pl.coalesce(EMITTED_AT, now)).alias(EMITTED_AT),
             # What came after the last emission has not been shown yet.
             (~pl.col("_speaks")).alias(DIRTY),
-            pl.lit(tick.now, pl.Int64).alias(SEEN_AT),
+            now.alias(SEEN_AT),
         )
 
     def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
@@ -206,3 +237,8 @@ def _is_in_order(rows: pl.DataFrame) -> bool:
     """Whether each row comes after the one before it: most batches come so, and to sort them takes as long as the rest."""
     places = rows[SEQ]
     return bool((places.slice(1) > places.head(-1)).all())
+
+
+def _filled(frame: pl.DataFrame, values: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """With values for NULLs. What has none is not copied."""
+    return frame.with_columns(pl.coalesce(name, value).alias(name) for name, value in values.items() if frame[name].null_count())

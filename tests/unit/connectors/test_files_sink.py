@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from windrow.connectors.files import sink as files_sink
 from windrow.connectors.files.manifest import committed_files, read_manifest
 from windrow.connectors.files.places import LocalFolder
 from windrow.connectors.files.settings import SinkSettings
@@ -84,6 +85,45 @@ def test_csv_and_parquet(tmp_path: Path) -> None:
     back = pq.read_table(tmp_path / "p/batch-0000000000-out-00000.parquet")
     assert back.schema.field("t").type == pa.timestamp("us", "UTC")
     assert back.column_names == ["t"]
+
+
+def _many(rows: int) -> pa.Table:
+    return pa.table({"n": list(range(rows)), "k": [None if row % 7 == 0 else str(row % 5) for row in range(rows)]})
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(10, [10]), (11, [6, 5]), (40, [20, 20]), (41, [11, 11, 11, 8]), (100, [17] * 5 + [15])])
+def test_a_large_table_becomes_several_files_in_its_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, sizes: list[int]
+) -> None:
+    monkeypatch.setattr(files_sink, "_FEW_ROWS", 10)
+    monkeypatch.setattr(files_sink, "_MOST_ROWS", 20)
+    made = sink(tmp_path, format="parquet")
+    made.write(Output(3, ("n", "k"), table=_many(rows)))
+    [manifest] = read_manifest(str(tmp_path))
+    assert manifest.rows == rows
+    assert [file.name for file in manifest.files] == [f"batch-0000000003-out-{number:05d}.parquet" for number in range(len(sizes))]
+    parts = [pq.read_table(tmp_path / file.name) for file in manifest.files]
+    assert [part.num_rows for part in parts] == sizes
+    assert pa.concat_tables(parts).equals(_many(rows))
+    before = tree(tmp_path)
+    monkeypatch.setattr(files_sink, "_MOST_AT_ONCE", 1)
+    made.write(Output(3, ("n", "k"), table=_many(rows)))
+    assert tree(tmp_path) == before, "written again it leaves the same files, on whatever machine"
+
+
+def test_a_smaller_table_leaves_no_file_of_a_larger_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_sink, "_FEW_ROWS", 10)
+    monkeypatch.setattr(files_sink, "_MOST_ROWS", 20)
+    made = sink(tmp_path, format="parquet")
+    made.write(Output(3, ("n",), table=_many(50)))
+    made.write(Output(3, ("n",), table=_many(5)))
+    assert [path.name for path in tmp_path.glob("batch-*")] == ["batch-0000000003-out-00000.parquet"]
+
+
+def test_a_large_table_of_texts_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_sink, "_FEW_ROWS", 10)
+    sink(tmp_path).write(Output(0, ("n",), table=_many(50)))
+    assert len(list(tmp_path.glob("batch-*"))) == 1
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,24 @@ _SIGN = 1 << 63
 def file_paths(batch: DataFrame) -> dict[int, str]:
     """The paths of the files that a micro-batch reads, by their numbers."""
     found: dict[int, str] = {}
-    for file in _files(batch._jdf.logicalPlan().rdd()):
-        found[_number(file.urlEncodedPath())] = file.filePath().toPath().toString()
+    for scan in _scans(batch._jdf.logicalPlan().rdd()):
+        for file in files_of(scan):
+            found[_number(file.urlEncodedPath())] = file.filePath().toPath().toString()
     return found
+
+
+def file_scan(batch: DataFrame) -> Any | None:
+    """What reads the files of a micro-batch; None where it is not one thing alone."""
+    plan = batch._jdf.logicalPlan()
+    scans = list(_scans(plan.rdd())) if plan.getClass().getSimpleName() == "LogicalRDD" else []
+    return scans[0] if len(scans) == 1 else None
+
+
+def files_of(scan: Any) -> Iterator[Any]:
+    """The pieces of files that are read, one after the other."""
+    partitions = scan.filePartitions()
+    for number in range(partitions.size()):
+        yield from partitions.apply(number).files()
 
 
 def _number(name: str) -> int:
@@ -32,13 +47,11 @@ def _number(name: str) -> int:
     return (xxh64_intdigest(name.encode(), _SEED) ^ _SIGN) - _SIGN
 
 
-def _files(rdd: Any) -> Iterator[Any]:
-    """What the RDD reads, however it is put together."""
+def _scans(rdd: Any) -> Iterator[Any]:
+    """Whatever reads files for an RDD, however it is put together."""
     if rdd.getClass().getSimpleName() == "FileScanRDD":
-        partitions = rdd.filePartitions()
-        for number in range(partitions.size()):
-            yield from partitions.apply(number).files()
+        yield rdd
         return
     parents = rdd.dependencies()
     for number in range(parents.size()):
-        yield from _files(parents.apply(number).rdd())
+        yield from _scans(parents.apply(number).rdd())

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from windrow.connectors.encoding import SPARK_TIMES, flat_frame, in_micros, json_frame, json_lines, quoted
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 _ENDINGS = {"json": "json", "csv": "csv", "parquet": "parquet"}
 _MOVING = "moving"
+# A table of more rows than these becomes several files, each of at most so many.
+_FEW_ROWS = 500_000
+_MOST_ROWS = 1_000_000
+# Each file that is being made takes the memory of its rows once more.
+_MOST_AT_ONCE = 4
 
 
 def open_sink(spark: SparkSession, request: SinkRequest) -> FileSink:
@@ -86,12 +92,23 @@ class FileSink:
             if output.table.num_rows == 0:
                 return [], 0
             self._folder.make(names.staging)
-            staged = f"{names.staging}/table"
-            self._folder.write(staged, _encode(output.table, output.columns, self._settings))
-            return [staged], output.table.num_rows
+            return self._stage_table(output.table, output.columns, names), output.table.num_rows
         if output.frame is None:
             return [], 0
         return self._stage_frame(output.frame, output.columns, names)
+
+    def _stage_table(self, table: pa.Table, columns: tuple[str, ...], names: BatchNames) -> list[str]:
+        """A large table as several files, which are made beside each other."""
+        parts = _parts(table) if self._settings.format == "parquet" else [table]
+        staged = [f"{names.staging}/table-{number:05d}" for number in range(len(parts))]
+        if len(parts) == 1:
+            self._folder.write(staged[0], _encode(table, columns, self._settings))
+            return staged
+        with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
+            files = pool.map(lambda part: _encode(part, columns, self._settings), parts)
+            for name, data in zip(staged, files, strict=True):
+                self._folder.write(name, data)
+        return staged
 
     def _stage_frame(self, frame: DataFrame, columns: tuple[str, ...], names: BatchNames) -> tuple[list[str], int]:
         from pyspark.sql import Observation
@@ -147,6 +164,15 @@ class FileSink:
             self._folder.remove(names.staging)
         except OSError:
             return
+
+
+def _parts(table: pa.Table) -> list[pa.Table]:
+    """A table cut into an even number of parts, as its rows alone tell: a batch that is written again has the same files."""
+    rows = table.num_rows
+    if rows <= _FEW_ROWS:
+        return [table]
+    size = -(-rows // (2 * -(-rows // (2 * _MOST_ROWS))))
+    return [table.slice(start, size) for start in range(0, rows, size)]
 
 
 def _encode(table: pa.Table, columns: tuple[str, ...], settings: SinkSettings) -> bytes:

@@ -11,6 +11,7 @@ from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
 from windrow.connectors.files.numbers import NUMBER_SQL, file_paths
+from windrow.connectors.files.plain import WHOLE_FILES, quick_reader
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
@@ -26,9 +27,11 @@ _NEVER = "36500d"
 _CORRUPT = "__corrupt"
 # The input order as one whole number, because rows are compared by it: the second a file was written (counted from 2020, which leaves 33
 # bits), then the place in the file. Splits of one file are told apart by where they start: a split has no more rows than bytes.
-_WRITTEN_SQL = "shiftleft(unix_seconds(_metadata.file_modification_time) - 1577836800, 33)"
+_METADATA = "_metadata."
+_WRITTEN_SQL = f"shiftleft(unix_seconds({_METADATA}file_modification_time) - 1577836800, 33)"
 _WRITTEN, _PLACE, _ADDRESS = "_written", "_place", "_address"
-_IN_SPLIT = "_metadata.file_block_start + (monotonically_increasing_id() & 8589934591)"
+_LINE_NUMBER = "monotonically_increasing_id()"
+_IN_SPLIT = f"{_METADATA}file_block_start + ({_LINE_NUMBER} & 8589934591)"
 _BLANKS = " \t\r\n\x0b\x0c"
 
 
@@ -51,7 +54,11 @@ def _open(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
     if inputs.format == "csv":
         return _stream(request, _csv(spark, request, settings, inputs), None)
-    return _stream(request, _json(spark, request, settings, inputs), "json")
+    lines = _stream(request, _json(spark, request, settings, inputs), "json")
+    if request.is_table:
+        return lines
+    own = {name: sql.replace(_METADATA, "") for name, sql in _places(request, _LINE_NUMBER, _IN_SPLIT).items()}
+    return replace(lines, quick=quick_reader(spark, request, inputs.load, replace(lines, later={**own, **lines.later})))
 
 
 def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> SourceStream:
@@ -78,7 +85,7 @@ def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     lines = lines.where(F.startswith("value", F.lit("{")) | (F.length(F.btrim("value", F.lit(_BLANKS))) > 0))
     # Rows of text are copied several times on their way through Python workers.
     number = [] if request.is_table else [F.expr(NUMBER_SQL).alias(TOPIC_NUMBER)]
-    return lines.select(F.col("value").alias(RAW), *number, *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
+    return lines.select(F.col("value").alias(RAW), *number, *_provenance(request, _LINE_NUMBER, _IN_SPLIT))
 
 
 def _parquet(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:
@@ -128,7 +135,7 @@ def _csv(spark: SparkSession, request: SourceRequest, settings: SourceSettings, 
         F.when(F.octet_length(first) < 0, first),
     )
     named = [value.alias(column.name) for column, value in zip(request.columns, values, strict=True)]
-    return rows.select(*named, bad.alias(BAD), *_provenance(request, "monotonically_increasing_id()", _IN_SPLIT))
+    return rows.select(*named, bad.alias(BAD), *_provenance(request, _LINE_NUMBER, _IN_SPLIT))
 
 
 def _rows(
@@ -143,8 +150,7 @@ def _rows(
     """The files of a stream, batch by batch; those of a table, all at once."""
     reader = (spark.read if request.is_table else spark.readStream).format(format_).options(**options)
     reader = reader.option("pathGlobFilter", _NOT_TMP).option("maxFileAge", _NEVER)
-    # Stated, because a session may say otherwise and then rows would be missing without a word.
-    reader = reader.option("ignoreCorruptFiles", "false")
+    reader = reader.options(**WHOLE_FILES)
     if settings.is_recursive:
         reader = reader.option("recursiveFileLookup", "true")
     if settings.per_batch is not None:
@@ -155,18 +161,23 @@ def _rows(
 
 
 def _provenance(request: SourceRequest, offset: str, place: str | None = None) -> list[Column]:
-    """Where a row stands: its number in the file, and the parts of the input order where somebody asks for it.
+    """Where a row stands, as columns."""
+    from pyspark.sql import functions as F
+
+    return [F.expr(sql).alias(name) for name, sql in _places(request, offset, place).items()]
+
+
+def _places(request: SourceRequest, offset: str, place: str | None = None) -> dict[str, str]:
+    """SQL of where a row stands: its number in the file, and the parts of the input order where somebody asks for it.
 
     ``place`` orders the rows of one file where their number does not.
     """
-    from pyspark.sql import functions as F
-
-    columns = [F.expr(f"CAST({offset} AS BIGINT)").alias("_offset")]
+    places = {"_offset": f"CAST({offset} AS BIGINT)"}
     if request.needs_order:
-        columns.append(F.expr(_WRITTEN_SQL).alias(_WRITTEN))
+        places[_WRITTEN] = _WRITTEN_SQL
         if place is not None:
-            columns.append(F.expr(place).alias(_PLACE))
-    return columns
+            places[_PLACE] = place
+    return places
 
 
 def _csv_options(csv: CsvSettings) -> dict[str, str]:
