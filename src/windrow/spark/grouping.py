@@ -281,7 +281,7 @@ class Grouping:
         account = run.result.ledger.statement(stage.name)
         account.dead[Fate.LATE.code] += len(repeated)
         if stage.late_stream is not None and self._job.readers_of(stage.late_stream):
-            whole = pa.Table.from_struct_array(repeated.combine_chunks())
+            whole = _as_they_came(pa.Table.from_struct_array(repeated.combine_chunks()))
             whole = whole.append_column(SOURCE_SEQ, pa.array(range(whole.num_rows), pa.int64()))
             hidden = {name for name in whole.column_names if name.startswith("_")}
             run.late[stage.name] = Flow(tuple(n for n in whole.column_names if n not in hidden), table=whole)
@@ -364,3 +364,9 @@ def _evicted(stage: Aggregate, run: Run) -> int:
 def _greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
     found = {p: pc.max(fed[f"{CLOCK}{p}"]).as_py() for p in partitions}
     return {p: at for p, at in found.items() if at is not None}
+
+
+def _as_they_came(rows: pa.Table) -> pa.Table:
+    """Rows that were set aside, in the order in which they arrived: Spark's tasks give them by chance."""
+    by = [(name, "ascending") for name in ("_timestamp", "_topic", "_offset", "_partition") if name in rows.column_names]
+    return rows.sort_by(by) if by else rows

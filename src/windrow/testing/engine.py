@@ -18,6 +18,7 @@ from windrow.model.types import TIMESTAMP
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.batch import BatchInput, BatchResult
+from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.flow import Flow
 from windrow.spark.folders import LocalFolder
 from windrow.spark.homes import HomeRules
@@ -47,6 +48,7 @@ class Outcome:
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
+    _arrived: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @staticmethod
     def of(jobs: Iterable[Job]) -> Outcome:
@@ -54,16 +56,28 @@ class Outcome:
         stages = (stage for job in jobs for stage in job.stages if isinstance(stage, Aggregate))
         return Outcome({stage.name: stage.late_stream for stage in stages if stage.late_stream is not None})
 
+    def hand_over(self, stream: str, rows: Sequence[Mapping[str, Any]], first: int) -> pa.Table:
+        """Rows as their source brings them, numbered from ``first``; dead letters come in the order of these numbers."""
+        table = rows_to_table(rows, first)
+        places = zip(table["_partition"].to_pylist(), table["_offset"].to_pylist(), table["_seq"].to_pylist(), strict=True)
+        self._arrived.update({(stream.lower(), partition, offset): number for partition, offset, number in places})
+        return table
+
     def take(self, result: BatchResult, spark: SparkSession) -> None:
         """What a batch gave. Late rows for a stream that no statement reads are dead letters: both are asked for by name."""
         for name, flow in result.outputs.items():
             self.outputs.setdefault(name, []).extend(table_of(spark, flow).to_pylist(maps_as_pydicts="lossy"))
-        for letter in result.dead_letters:
+        # In a batch they stand as Spark's tasks gave them, which is by chance.
+        for letter in sorted(result.dead_letters, key=self._arrival):
             row = {**dict(letter.row), **letter.values}
             self.dead_letters.append(row)
             stream = self.late_streams.get(letter.statement or "")
             if letter.fate is Fate.LATE and stream is not None:
                 self.outputs.setdefault(stream, []).append(row)
+
+    def _arrival(self, letter: DeadLetter) -> int:
+        partition, offset = letter.row.get("_partition") or 0, letter.row.get("_offset") or 0
+        return self._arrived.get((letter.source.lower(), partition, offset), offset)
 
     def rows_of(self, name: str) -> list[dict[str, Any]]:
         wanted = name.lower()
@@ -115,7 +129,7 @@ class DirectEngine:
         own = [(typed_row(read, row), seq) for stream, row, seq in rows if stream.lower() == read.name.lower()]
         if not own:
             return None
-        table = rows_to_table([row for row, _ in own], own[0][1])
+        table = self._outcome.hand_over(read.name, [row for row, _ in own], own[0][1])
         return read_all(read, table_stream(self._spark, table, len(self._partitions)), self._now)
 
     def advance_clock(self, micros: int) -> None:

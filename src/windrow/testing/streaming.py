@@ -76,7 +76,7 @@ class StreamingEngine:
         """One file is one micro-batch. It appears under its name only when it is whole."""
         stamped = [row if row.get("_timestamp") is not None else {**row, "_timestamp": self.now // 1000} for row in rows]
         hidden = FOLDERS[stream] / f".{self._files:06d}.tmp"
-        pq.write_table(rows_to_table(stamped, self._seq), hidden)
+        pq.write_table(self._outcome.hand_over(stream, stamped, self._seq), hidden)
         hidden.rename(FOLDERS[stream] / f"{self._files:06d}.parquet")
         self._files += 1
 
