@@ -39,7 +39,9 @@ _MARK = "_mark"  # watermark of its own partition when a row came
 _REACHED = "_reached"  # watermark of its source when a row came
 _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
-_ONE = "1L"
+ONE = "1L"
+# Rows with these fates do not move a clock.
+STILL = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)
 _PLACE = "seq"  # the part of LAST that says where in the input its row stands
 
 
@@ -115,7 +117,7 @@ def arguments_of(call: Call) -> list[str]:
 
 def feed_sql(stage: Aggregate, request: FeedRequest) -> str:
     """The whole SELECT."""
-    judged = _judged(stage, request)
+    judged = judged_sql(stage, request)
     match stage.feed:
         case Feed.SLICES | Feed.WINDOWS:
             return _grouped(stage, request, judged)
@@ -125,7 +127,7 @@ def feed_sql(stage: Aggregate, request: FeedRequest) -> str:
             return _row_by_row(stage, request, judged, "ROWS BETWEEN CURRENT ROW AND CURRENT ROW")
 
 
-def _judged(stage: Aggregate, request: FeedRequest) -> str:
+def judged_sql(stage: Aggregate, request: FeedRequest) -> str:
     """Rows with their keys, time, slice and fate."""
     time = "`_timestamp`" if stage.on_arrival else request.own_time or "`_event_time`"
     keys = "".join(f", {to_sql(key)} AS {name}" for name, key in stage.keys)
@@ -305,7 +307,7 @@ def _parts(stage: Aggregate, request: FeedRequest, over: str) -> dict[str, str]:
         for part in form_of(item).parts:
             if request.row_types is not None and part.row is not None:
                 is_one = item.call.where is None and any(isinstance(arg, Star) for arg in item.call.args)
-                parts[names[part.name]] = _ONE if is_one else f"CAST({part.row.format(*args)} AS {request.row_types[names[part.name]]})"
+                parts[names[part.name]] = ONE if is_one else f"CAST({part.row.format(*args)} AS {request.row_types[names[part.name]]})"
                 continue
             sql = part.sql.format(*args, seq=f"`{SEQ}`", batch=of_batch(request.batch_id, TIME), time=TIME, over=over)
             if item.call == LAST_HEADERS_CALL and not request.takes_headers:
@@ -322,8 +324,7 @@ def has_headers(stage: Aggregate, fed: pa.Table) -> bool:
 
 
 def _moves_clock(stage: Aggregate) -> str:
-    still = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)
-    moves = f"_judged NOT IN ({', '.join(str(fate.value) for fate in still)})"
+    moves = f"_judged NOT IN ({', '.join(str(fate.value) for fate in STILL)})"
     return moves if stage.punctuation is None else f"{moves} AND {to_sql(stage.punctuation)}"
 
 
@@ -377,17 +378,15 @@ def _grouped(stage: Aggregate, request: FeedRequest, judged: str) -> str:
 
 def _row_by_row(stage: Aggregate, request: FeedRequest, judged: str, frame: str) -> str:
     """One row per input row (and window), with partials over the batch so far or of the row alone."""
-    columns = _row_columns(stage, request, frame)
-    left_out = _left_out(columns) if request.row_types is not None else {}
-    return f"SELECT {', '.join(_each({name: sql for name, sql in columns.items() if name not in left_out}))} FROM ({judged})"
+    return f"SELECT {', '.join(_each(row_columns(stage, request, frame)))} FROM ({judged})"
 
 
 def _each(columns: Mapping[str, str]) -> list[str]:
     return [f"{sql} AS {name}" for name, sql in columns.items()]
 
 
-def _row_columns(stage: Aggregate, request: FeedRequest, frame: str) -> dict[str, str]:
-    """SQL by column."""
+def row_columns(stage: Aggregate, request: FeedRequest, frame: str = "") -> dict[str, str]:
+    """SQL by column, of rows that come one by one."""
     keys = [name for name, _ in stage.keys]
     pieces = _piece_columns(stage)
     partition = ", ".join([*keys, SLICE, "_judged", *pieces[:1]])
@@ -397,13 +396,11 @@ def _row_columns(stage: Aggregate, request: FeedRequest, frame: str) -> dict[str
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.advance != fixed.size
     once = (
-        f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(stage, fixed)} THEN 1L ELSE 0L END"
-        if is_exploded and fixed is not None
-        else _ONE
+        f"CASE WHEN _judged <> 0 OR {SLICE} = {_last_start(stage, fixed)} THEN 1L ELSE 0L END" if is_exploded and fixed is not None else ONE
     )
     wanted = {name: name for name in (*keys, SLICE, "_judged")}
     wanted.update({ROW: carried_row(request.columns, carried), SEQ: f"`{SEQ}`"})
-    wanted.update({COUNT: f"count(1){over}" if request.row_types is None else _ONE, ROWS_COUNT: once, **_parts(stage, request, over)})
+    wanted.update({COUNT: f"count(1){over}" if request.row_types is None else ONE, ROWS_COUNT: once, **_parts(stage, request, over)})
     wanted.update({name: name for name in pieces})
     if stage.when:
         wanted[WHEN] = WHEN
@@ -416,35 +413,6 @@ def _row_columns(stage: Aggregate, request: FeedRequest, frame: str) -> dict[str
     moves = _moves_clock(stage)
     wanted.update({f"{CLOCK}{p}": f"CASE WHEN {request.lane} = {p} AND {moves} THEN {TIME} END" for p in request.partitions})
     return wanted
-
-
-def _left_out(columns: Mapping[str, str]) -> dict[str, str | None]:
-    """Columns that hold what another does, by its name, or ones (None): every value of a batch takes its time to come to the driver.
-
-    >>> _left_out({"a": "x", "n": "1L", "b": "x"})
-    {'n': None, 'b': 'a'}
-    """
-    first: dict[str, str] = {}
-    found: dict[str, str | None] = {}
-    for name, sql in columns.items():
-        if sql == _ONE:
-            found[name] = None
-        elif first.setdefault(sql, name) != name:
-            found[name] = first[sql]
-    return found
-
-
-def sources_of(stage: Aggregate, request: FeedRequest) -> dict[str, str | None]:
-    """Every column that rows one by one have, with the one that came and holds its values; None where these are ones."""
-    columns = _row_columns(stage, request, "")
-    left_out = _left_out(columns)
-    return {name: left_out.get(name, name) for name in columns}
-
-
-def with_left_out(fed: pa.Table, sources: Mapping[str, str | None]) -> pa.Table:
-    """Rows that came one by one, with the columns that did not come with them."""
-    whole = fed.append_column(pa.field(_ONE, pa.int64(), nullable=False), pa.repeat(pa.scalar(1, pa.int64()), fed.num_rows))
-    return whole.select([source or _ONE for source in sources.values()]).rename_columns(list(sources))
 
 
 def finish_sql(item: AggregateItem, element_types: Mapping[str, str]) -> str:

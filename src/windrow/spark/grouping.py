@@ -32,8 +32,6 @@ from windrow.spark.feeds import (
     has_headers,
     late_corrected,
     moves_clock_sql,
-    sources_of,
-    with_left_out,
 )
 from windrow.spark.flow import Flow
 from windrow.spark.home import Gathered, Home, Resident, kept_rows
@@ -46,6 +44,7 @@ from windrow.spark.querying import Queries, Select
 from windrow.spark.quick_looks import QuickLooks
 from windrow.spark.row_runs import RowRuns, row_runs
 from windrow.spark.sharing import share_of
+from windrow.spark.single_rows import SingleRows
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, NEVER, RETRACT, REVISION, START
@@ -147,16 +146,13 @@ class Grouping:
         is_here = isinstance(home, Resident)
         runs = self._row_runs(stage, given) if is_here else None
         request = replace(request, takes_headers=not is_here, row_types=None if runs is None else runs.types)
-        sources = {} if runs is None else sources_of(stage, request)
 
         def gather(rows: Select, sql: Callable[[str], str]) -> Gathered:
-            if runs is None:
-                return home.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
-            fed = self._queries.table(rows, sql)
-            return Gathered(with_left_out(fed, sources), runs.kept(fed, sources))
+            return home.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
 
         def ask(rows: Select) -> Gathered:
-            return self._ask(stage, replace(request, columns=rows.columns), run, partial(gather, rows))
+            asked = replace(request, columns=rows.columns)
+            return self._ask(stage, asked, run, partial(gather, rows)) if runs is None else self._run_up(stage, asked, rows, runs)
 
         can_ask_twice = is_here and direct is not None
         self._given[stage.name], found = self._quick.ask(stage.input, given, ask) if can_ask_twice else (given, ask(given))
@@ -165,13 +161,20 @@ class Grouping:
         if direct is None and request.partitions:
             run.reached[stage.name] = _greatest(fed, request.partitions)
         self._book_statement(stage, fed, watermark, direct is not None, run)
-        return found.rows if runs is None or found.rows is None else runs.totals(found.rows, sources)
+        return found.rows
 
     def _row_runs(self, stage: Aggregate, given: Select) -> RowRuns | None:
         """Asked once: the columns of a stage are the same in every batch."""
         if stage.name not in self._runs:
             self._runs[stage.name] = row_runs(stage, given)
         return self._runs[stage.name]
+
+    def _run_up(self, stage: Aggregate, request: FeedRequest, rows: Select, runs: RowRuns) -> Gathered:
+        """Running totals of rows that come one by one."""
+        single = SingleRows(stage, replace(request, view=rows.source))
+        fed = self._queries.table(rows, lambda _: single.sql)
+        kept = single.kept(fed)
+        return Gathered(single.books(fed), None if kept is None else runs.totals(kept, single.sources))
 
     def _ask(self, stage: Aggregate, request: FeedRequest, run: Run, gather: Callable[[Callable[[str], str]], Gathered]) -> Gathered:
         """What the executors say of a batch. They are asked for headers from the batch on in which a row of the source has any."""

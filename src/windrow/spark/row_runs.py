@@ -10,9 +10,7 @@ import pyarrow as pa
 
 from windrow.model.running import Run
 from windrow.plan.stages import Aggregate
-from windrow.spark.carrying import ROW
-from windrow.spark.feeds import JUDGED, ROWS_COUNT, parts_sql, runs_by_row, runs_of
-from windrow.spark.home import is_booked, kept_rows
+from windrow.spark.feeds import parts_sql, runs_by_row, runs_of
 from windrow.spark.querying import Select, frame_of_sql
 from windrow.windowing.columns import COUNT, SEQ, SLICE
 from windrow.windowing.numbering import PANE, pane_numbers
@@ -35,12 +33,6 @@ class RowRuns:
     runs: Mapping[str, Run]
     types: Mapping[str, str]
 
-    def kept(self, fed: pa.Table, sources: Mapping[str, str | None]) -> pa.Table | None:
-        """The rows that were not set aside, with what ``totals`` asks of them and nothing else: to leave out rows is to copy the others."""
-        wanted = {sources[name] or JUDGED for name in self._columns(sources)} | {JUDGED}
-        kept = kept_rows(fed.select([name for name in fed.column_names if name in wanted]))
-        return kept if kept.num_rows else None
-
     def totals(self, rows: pa.Table, sources: Mapping[str, str | None]) -> pa.Table:
         """Rows in their order, with totals instead of single values, and the numbers of their panes where that helps."""
         rows = in_order(rows)
@@ -48,8 +40,7 @@ class RowRuns:
         numbers = pane_numbers(panes, self.pane)
         totals = self._run_up(rows, panes if numbers is None else numbers.to_frame(), sources)
         fields, columns = [], []
-        for name in self._columns(sources):
-            source = sources[name]
+        for name, source in sources.items():
             field = _ONES if source is None else rows.schema.field(source)
             fields.append(field.with_name(name))
             columns.append(pa.chunked_array([totals[name].to_arrow()]).cast(field.type) if name in totals else rows[source])
@@ -65,10 +56,6 @@ class RowRuns:
         single = {name: pl.Series(name, rows[source]) for (source, _), name in firsts.items()}
         totals = run_up(panes.with_columns(**single), panes.columns, {name: self.runs[name] for name in single}, _NUMBER)
         return {name: totals[same.get(name, _NUMBER)] for name in self.runs}
-
-    def _columns(self, sources: Mapping[str, str | None]) -> list[str]:
-        """What the step takes."""
-        return [name for name in sources if name not in (ROW, ROWS_COUNT) and not is_booked(name)]
 
 
 def row_runs(stage: Aggregate, given: Select) -> RowRuns | None:
