@@ -66,7 +66,8 @@ class _JsonFiles:
         unparted, no_filters = jvm.org.apache.spark.sql.types.StructType(), jvm.PythonUtils.toSeq(jvm.java.util.ArrayList())
         json = self._datasources.json.JsonFileFormat()
         self._facts = json.fileConstantMetadataExtractors()
-        self._read = json.buildReaderWithPartitionValues(
+        # Not the one with values of partitions: it copies every row, and so does whoever takes the rows.
+        self._read = json.buildReader(
             session, self._schema, unparted, self._schema, no_filters, options, session.sessionState().newHadoopConf()
         )
         for name, type_ in _OF_FILE if request.needs_order else ():

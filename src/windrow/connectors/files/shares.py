@@ -47,14 +47,19 @@ def even_partitions(jvm: Any, gateway: Any, pieces: Sequence[Any], cores: int) -
     if shares < 2:
         return None
     datasources = jvm.org.apache.spark.sql.execution.datasources
+    # Each question is a call into the JVM, so it is asked once for a piece, however many shares it is cut into.
+    known = [_known(piece) for piece in pieces]
     found = jvm.java.util.ArrayList()
     for index, share in enumerate(in_shares(stretches, shares)):
         files = gateway.new_array(datasources.PartitionedFile, len(share))
         for place, (number, start, length) in enumerate(share):
-            piece = pieces[number]
-            files[place] = datasources.PartitionedFile(
-                piece.partitionValues(), piece.filePath(), start, length, piece.locations(), piece.modificationTime(), piece.fileSize(),
-                piece.otherConstantMetadataColumnValues(),
-            )  # fmt: skip
+            before, after = known[number]
+            files[place] = datasources.PartitionedFile(*before, start, length, *after)
         found.add(datasources.FilePartition(index, files))
     return jvm.PythonUtils.toSeq(found)
+
+
+def _known(piece: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What a piece is made with, before and after its place in the file."""
+    after = (piece.locations(), piece.modificationTime(), piece.fileSize(), piece.otherConstantMetadataColumnValues())
+    return (piece.partitionValues(), piece.filePath()), after
