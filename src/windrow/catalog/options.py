@@ -9,7 +9,13 @@ _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURAT
 
 CONNECTOR = OptionSpec("connector", _TEXT, "what reads or writes the rows", example="files")
 FORMAT = OptionSpec("format", _TEXT, "how a row is written as text or bytes", example="json")
-TIME_ZONE = OptionSpec("time.zone", _TEXT, "time zone of what is read, computed and shown", default="UTC", example="UTC")
+TIME_ZONE = OptionSpec(
+    "time.zone",
+    _TEXT,
+    "time zone of what the file reads, computes and shows; windows stay aligned to UTC",
+    default="UTC",
+    example="Asia/Tokyo",
+)
 GRANULARITY = OptionSpec(
     "watermark.granularity", _CHOICE, "judge a row by the watermark its batch started with, or by the rows before it in its own partition",
     default="batch", choices=("batch", "row"), example="row",

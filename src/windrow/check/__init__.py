@@ -43,6 +43,7 @@ from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
 from windrow.check.rules.table_key import table_key
 from windrow.check.rules.table_refresh import table_refresh
+from windrow.check.rules.time_zone import time_zone
 from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
@@ -102,6 +103,7 @@ RULES: tuple[Rule, ...] = (
     table_refresh,
     limit,
     option_side,
+    time_zone,
     option,
     annotation,
     join_shape,

@@ -57,6 +57,7 @@ CODES: dict[str, str] = {
     "WR263": "unknown connector",
     "WR264": "the connector cannot be used on this side",
     "WR265": "a table that is refreshed by a column without a key, or not at all",
+    "WR266": "two time zones in one file",
     "WR270": "unknown annotation",
     "WR271": "an annotation that is not understood",
     "WR272": "an annotation names a column that the rows do not have",

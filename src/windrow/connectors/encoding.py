@@ -1,8 +1,8 @@
 """How a value is spelled as text: once for Arrow tables in the driver, once for Spark, with the same values.
 
-Timestamps are ISO 8601 in UTC with six digits and ``Z`` (without ``Z`` where the type has no zone), decimals are exact
-numbers, binary is base64, maps are objects, NULL is written out. What JSON has no number for is the string ``NaN``,
-``Infinity`` or ``-Infinity``.
+Timestamps are ISO 8601 in the time zone of the job, with six digits and its offset, which is ``Z`` in UTC (and none where the type has
+no zone), decimals are exact numbers, binary is base64, maps are objects, NULL is written out. What JSON has no number for is the string
+``NaN``, ``Infinity`` or ``-Infinity``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from windrow.connectors.zones import zone_of
+from windrow.model.zone import UTC
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -30,7 +33,18 @@ SPARK_TIMES = {
     "dateFormat": "yyyy-MM-dd",
 }
 SPARK_JSON = {**SPARK_TIMES, "ignoreNullFields": "false"}
+_WITH_OFFSET = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx"
 ROWS_AT_ONCE = 20_000
+
+
+def spark_times(frame: DataFrame) -> dict[str, str]:
+    """How Spark is to write the times of a frame."""
+    zone = zone_of(frame.sparkSession)
+    return SPARK_TIMES if zone == UTC else {**SPARK_TIMES, "timeZone": zone, "timestampFormat": _WITH_OFFSET}
+
+
+def spark_json(frame: DataFrame) -> dict[str, str]:
+    return {**SPARK_JSON, **spark_times(frame)}
 
 
 def json_lines(table: pa.Table, columns: tuple[str, ...]) -> Iterator[str]:
@@ -86,7 +100,7 @@ def plain_spelling(type_: pa.DataType) -> Spell:
     """A non-null text, time or binary value without quotes around it."""
     types = pa.types
     if types.is_timestamp(type_):
-        return _spell_instant if type_.tz else lambda value: value.isoformat(timespec="microseconds")
+        return _spell_instant if type_.tz == UTC else lambda value: value.isoformat(timespec="microseconds")
     if types.is_date(type_) or types.is_time(type_):
         return lambda value: value.isoformat()
     if types.is_binary(type_) or types.is_large_binary(type_) or types.is_fixed_size_binary(type_):
@@ -99,7 +113,7 @@ def is_nested(type_: pa.DataType) -> bool:
 
 
 def _spell_instant(value: datetime) -> str:
-    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _spell_double(value: float) -> str:
@@ -147,7 +161,7 @@ def json_frame(frame: DataFrame, columns: tuple[str, ...]) -> DataFrame:
     """The same lines as ``json_lines``, made on the executors."""
     from pyspark.sql import functions as F
 
-    return frame.select(F.to_json(F.struct(*(quoted(name) for name in columns)), dict(SPARK_JSON)).alias("value"))
+    return frame.select(F.to_json(F.struct(*(quoted(name) for name in columns)), spark_json(frame)).alias("value"))
 
 
 def flat_frame(frame: DataFrame, columns: tuple[str, ...], *, binary_as_text: bool = False) -> DataFrame:
@@ -158,10 +172,12 @@ def flat_frame(frame: DataFrame, columns: tuple[str, ...], *, binary_as_text: bo
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
+    spelling = spark_json(frame)
+
     def cell(name: str) -> Column:
         type_ = frame.schema[name].dataType
         if isinstance(type_, T.ArrayType | T.MapType | T.StructType | T.VariantType):
-            return F.to_json(quoted(name), dict(SPARK_JSON)).alias(name)
+            return F.to_json(quoted(name), spelling).alias(name)
         if binary_as_text and isinstance(type_, T.BinaryType):
             return F.base64(quoted(name)).alias(name)
         return quoted(name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
+from windrow.connectors.zones import labelled
 from windrow.jobs.connecting import runtime_of
 from windrow.jobs.identity import LETTERS, restores_of
 from windrow.jobs.letter_topic import LetterTopic, letter_topic
@@ -67,7 +68,8 @@ class Outputs:
             if flow is not None:
                 started = time.monotonic()
                 frame = flow.frame if flow.table is None else None
-                refused = sink.write(Output(result.batch_id, flow.columns, flow.table, frame, books=flow.books))
+                table = None if flow.table is None else labelled(flow.table, self._job.time_zone)
+                refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books))
                 _set_aside(name, refused or (), result)
                 self.seconds[name] = time.monotonic() - started
         result.settle()

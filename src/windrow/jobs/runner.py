@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.compiling import Compiled
+from windrow.connectors.zones import in_zone
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connecting import runtime_of
@@ -53,6 +54,7 @@ def start(
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
     is_own = spark is None
     session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
+    session = in_zone(session, compiled.plan.jobs[0].time_zone)
     running: list[RunningJob] = []
     try:
         running.extend(RunningJob(session, job, options, on_load) for job in compiled.plan.jobs)

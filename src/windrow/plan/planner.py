@@ -12,6 +12,7 @@ from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
+from windrow.catalog.zones import time_zone_of
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Column, Expr
 from windrow.model.notes import Metric
@@ -120,7 +121,19 @@ def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    return prune_reads(settle_looks(stages), script)
+    stages = prune_reads(settle_looks(stages), script)
+    zone = time_zone_of(script)
+    return {name: _in_zone(stage, zone) for name, stage in stages.items()}
+
+
+def _in_zone(stage: Stage, zone: str) -> Stage:
+    match stage:
+        case Read():
+            return replace(stage, time_zone=zone)
+        case LoadTable():
+            return replace(stage, read=replace(stage.read, time_zone=zone))
+        case _:
+            return stage
 
 
 class _Names:

@@ -6,6 +6,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.statement import CreateStream, CreateTable
 from windrow.model.window import DAY
+from windrow.model.zone import UTC, zone_named
 from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
 from windrow.sql import parse_duration
 from windrow.sql.durations import show_duration
@@ -42,7 +43,7 @@ def plan_source(statement: CreateStream) -> Read:
         ),
         bad_rows=_choice(options, "bad.rows", "dead_letter"),
         bad_fields=_choice(options, "bad.fields", "null"),
-        time_zone=options.get("time.zone") or "UTC",
+        time_zone=zone_named(options.get("time.zone") or UTC),
         reason=spec.summary,
     )
 

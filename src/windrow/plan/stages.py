@@ -11,6 +11,7 @@ from windrow.model.notes import Metric
 from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
+from windrow.model.zone import UTC
 from windrow.windowing.speech import Speech
 
 
@@ -47,7 +48,7 @@ class Read:
     clock: ClockRule
     bad_rows: str = "dead_letter"
     bad_fields: str = "null"
-    time_zone: str = "UTC"
+    time_zone: str = UTC
     reason: str = ""
     # Where rows are text, these columns alone are decoded: nobody asks for the others but in rows that are set aside.
     asked: tuple[str, ...] | None = None
@@ -488,6 +489,11 @@ class Job:
     @property
     def reads(self) -> tuple[Read, ...]:
         return tuple(stage for stage in self.stages if isinstance(stage, Read))
+
+    @property
+    def time_zone(self) -> str:
+        """That of the file, which its sources have."""
+        return next((read.time_zone for read in self.reads), UTC)
 
     @property
     def tables(self) -> tuple[LoadTable, ...]:

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.connectors.zones import labelled
 from windrow.errors import WindrowError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
@@ -56,7 +57,7 @@ class BucketWork:
         there = [batch for batch in batches if batch.num_rows]
         if not there:
             return
-        fed = pa.Table.from_batches(there)
+        fed = labelled(pa.Table.from_batches(there))
         nullable = [field.with_name(name).with_nullable(True) for name, field in zip(names, fed.schema, strict=True)]
         fed = pa.table(fed.columns, schema=pa.schema(nullable))
         kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceStream
 from windrow.model.fate import Fate
 from windrow.model.types import NULL, UNKNOWN, VARIANT, Array, ColumnDef, Map, Struct
+from windrow.model.zone import UTC
 from windrow.plan.stages import Read
 from windrow.spark.arrow_json import decoder_of
 from windrow.spark.event_time import event_time_sql
@@ -44,7 +45,7 @@ class RowReader:
         """``is_large``: so many rows that it pays to start workers for them, where these are faster."""
         read = settled(read, stream)
         # Where columns are left out, Spark's parser passes over them: for a row of 1 KB with one such it takes no longer than Arrow.
-        is_quick = stream.format is not None and is_large and len(read.decoded) == len(read.columns)
+        is_quick = stream.format is not None and is_large and len(read.decoded) == len(read.columns) and not _asks_for_zone(read)
         decoder = decoder_of(stream.frame.sparkSession, _fields(read), _CORRUPT) if is_quick else None
         self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
         self._shape = Shape((*_kept_columns(read, stream), *_OWN))
@@ -190,6 +191,11 @@ def _decoded_already(read: Read, columns: Sequence[str], source: str) -> str:
     raw = f"CAST({BAD} AS BINARY)" if has_bad else "CAST(NULL AS BINARY)"
     others = [quote(name) for name in columns if name != BAD]
     return _select([*others, f"{raw} AS {RAW_TEXT}", f"{fate} AS {FATE}"], source)
+
+
+def _asks_for_zone(read: Read) -> bool:
+    """Whether times that name no zone are of another than UTC, which only Spark's parser is told."""
+    return read.time_zone != UTC and any(type_ == "TIMESTAMP" for type_ in _fields(read).values())
 
 
 def _required(read: Read) -> list[ColumnDef]:

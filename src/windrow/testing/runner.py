@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from windrow.catalog import Relation
 from windrow.catalog.inserting import inserts_of
 from windrow.compiling import Compiled, compile_script
+from windrow.connectors.zones import in_zone
 from windrow.errors import Diagnostic, SqlError, UsageError, WindrowError
 from windrow.jobs.failures import as_job_error, is_sparks
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
+from windrow.model.zone import UTC
 from windrow.plan import bare_names
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
@@ -113,8 +115,9 @@ class CaseRunner:
         if self._restarts:
             actions = [step for action in actions for step in ((action, Restart()) if isinstance(action, Feed) else (action,))]
         with tempfile.TemporaryDirectory(prefix="windrow-case-") as folder:
+            spark = in_zone(self._spark, compiled.plan.jobs[0].time_zone if compiled.plan.jobs else UTC)
             engine: Engine = (StreamingEngine if self._streaming else DirectEngine)(
-                self._spark, compiled, _partitions(case, streams), Path(folder), self._home
+                spark, compiled, _partitions(case, streams), Path(folder), self._home
             )
             try:
                 for action in actions:

@@ -33,7 +33,7 @@ AT = dt.datetime(2026, 1, 1, 1, 0, 10, 500, tzinfo=dt.timezone(dt.timedelta(hour
         ("x", pa.large_string(), '"x"'),
         (b"ab", pa.binary(), '"YWI="'),
         (AT, pa.timestamp("us", "UTC"), '"2026-01-01T00:00:10.000500Z"'),
-        (AT, pa.timestamp("us", "Europe/Madrid"), '"2026-01-01T00:00:10.000500Z"'),
+        (AT, pa.timestamp("us", "Europe/Madrid"), '"2026-01-01T01:00:10.000500+01:00"'),
         (AT.replace(tzinfo=None), pa.timestamp("ns"), '"2026-01-01T01:00:10.000500"'),
         (dt.datetime(1, 1, 1, tzinfo=dt.UTC), pa.timestamp("us", "UTC"), '"0001-01-01T00:00:00.000000Z"'),
         (dt.date(2026, 1, 2), pa.date32(), '"2026-01-02"'),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
@@ -14,6 +15,8 @@ from windrow.connectors.spec import OptionKind, OptionSpec
 from windrow.errors import Diagnostic
 from windrow.model.options import Option
 from windrow.sql import parse_duration
+
+_OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
 
 
 def option(context: Context) -> Iterator[Diagnostic]:
@@ -65,7 +68,8 @@ def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:
 
 
 def _nearest(value: str, spec: OptionSpec) -> str:
-    return next(iter(closest(value, spec.choices)), spec.example)
+    known = available_timezones() if spec.key == "time.zone" else spec.choices
+    return next(iter(closest(value, sorted(known))), spec.example)
 
 
 def _is_understood(value: str, spec: OptionSpec) -> bool:
@@ -108,6 +112,8 @@ def _is_time(value: str) -> bool:
 
 
 def _is_zone(value: str) -> bool:
+    if _OFFSET.fullmatch(value):
+        return True
     try:
         ZoneInfo(value)
     except (ValueError, OSError, KeyError):

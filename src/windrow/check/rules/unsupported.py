@@ -12,7 +12,6 @@ from windrow.check.blocks import Context
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Node, Over
-from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import Select, Union
 from windrow.model.statement import (
@@ -73,10 +72,6 @@ def _is_not_loadable(node: Node) -> bool:
     return isinstance(node, CreateTable) and (node.options.get("connector") or _LOADABLE[0]).lower() not in _LOADABLE
 
 
-def _is_other_zone(node: Node) -> bool:
-    return isinstance(node, Option) and node.key.lower() == "time.zone" and node.value.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")
-
-
 _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."
 
 GAPS: tuple[Gap, ...] = (
@@ -90,7 +85,6 @@ GAPS: tuple[Gap, ...] = (
     Gap("a time of day is", _calls(TIME_OF_DAY), "keep a TIMESTAMP, and show it with date_format(ts, 'HH:mm:ss')"),
     Gap("Avro or Protobuf inside a query is", _calls(RECORD_FORMATS), "a Kafka source reads Avro records: 'format' = 'avro'"),
     Gap("this function of Spark is", _calls(FOREIGN), "SHOW FUNCTIONS lists those that are"),
-    Gap("a 'time.zone' other than UTC is", _is_other_zone, "convert with from_utc_timestamp(ts, 'Europe/Madrid')"),
     Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
 )
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from windrow.connectors.console.tables import Page, print_page
 from windrow.connectors.encoding import flat_frame, json_frame, json_lines
 from windrow.connectors.runtime import EMISSION, Output, SinkRequest
+from windrow.connectors.zones import labelled, zone_of
 from windrow.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _first_rows(frame: DataFrame, rows: int) -> tuple[pa.Table, int]:
     counted = Observation()
     position = F.monotonically_increasing_id().bitwiseAND(F.lit(_ALL))
     table = frame.observe(counted, F.count(F.lit(1)).alias("rows")).where(position < rows).toArrow()
-    return table.slice(0, rows), int(counted.get.get("rows", 0))
+    return labelled(table.slice(0, rows), zone_of(frame.sparkSession)), int(counted.get.get("rows", 0))
 
 
 def _number(options: Mapping[str, str], key: str, default: int, *, least: int) -> int:

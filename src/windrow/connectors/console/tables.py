@@ -65,7 +65,7 @@ def show_time(value: datetime) -> str:
 def show_value(type_: pa.DataType) -> Callable[[Any], str]:
     """How a non-null value of a type is shown to a person."""
     if pa.types.is_timestamp(type_):
-        return lambda value: show_time(value.astimezone(UTC) if value.tzinfo else value)
+        return show_time
     if is_nested(type_):
         return json_spelling(type_)
     if pa.types.is_decimal(type_):

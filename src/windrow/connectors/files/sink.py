@@ -15,7 +15,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from windrow.connectors.encoding import SPARK_TIMES, flat_frame, in_micros, json_frame, json_lines, quoted
+from windrow.connectors.encoding import flat_frame, in_micros, json_frame, json_lines, quoted, spark_times
 from windrow.connectors.files.csv_text import csv_lines
 from windrow.connectors.files.failures import open_failure, write_failure
 from windrow.connectors.files.manifest import MANIFESTS, BatchNames, Manifest, ManifestFile
@@ -198,7 +198,7 @@ def _save(frame: DataFrame, columns: tuple[str, ...], settings: SinkSettings, ur
     else:
         csv = settings.csv
         options = {
-            **SPARK_TIMES,
+            **spark_times(frame),
             "header": str(csv.header).lower(),
             "sep": csv.delimiter,
             "quote": csv.quote,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.connectors.encoding import SPARK_JSON, in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted
+from windrow.connectors.encoding import in_micros, is_nested, json_lines, json_spelling, plain_spelling, quoted, spark_json, spark_times
 from windrow.connectors.kafka.failures import NO_KEY
 from windrow.connectors.runtime import EMISSION, RETRACT, Output, Refused
 from windrow.connectors.streaming import output_batches
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 KEY, HEADERS, EVENT_TIME = "_key", "_headers", "_event_time"
 ROWS_AT_ONCE = 2_000
-_ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -80,7 +79,7 @@ def record_columns(frame: DataFrame, columns: tuple[str, ...], *, with_times: bo
     """Rows as columns ``key``, ``value``, ``headers`` and ``time``, made on the executors."""
     from pyspark.sql import functions as F
 
-    value = F.to_json(F.struct(*(quoted(name) for name in columns)), dict(SPARK_JSON)).cast("binary")
+    value = F.to_json(F.struct(*(quoted(name) for name in columns)), spark_json(frame)).cast("binary")
     if EMISSION in frame.columns:
         value = F.when(F.coalesce(F.col(EMISSION) == RETRACT, F.lit(False)), F.lit(None)).otherwise(value)
     parts = {"key": _key_column(frame), "value": value}
@@ -101,9 +100,9 @@ def _key_column(frame: DataFrame) -> Column:
         case T.BinaryType():
             return F.col(KEY)
         case T.ArrayType() | T.MapType() | T.StructType() | T.VariantType():
-            return F.to_json(KEY, dict(SPARK_JSON)).cast("binary")
+            return F.to_json(KEY, spark_json(frame)).cast("binary")
         case T.TimestampType():
-            return F.date_format(KEY, _ISO).cast("binary")
+            return F.date_format(KEY, spark_times(frame)["timestampFormat"]).cast("binary")
         case _:
             return F.col(KEY).cast("string").cast("binary")
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from windrow.connectors.encoding import SPARK_JSON, Spell, in_micros, is_nested, json_spelling, plain_spelling, quoted
+from windrow.connectors.encoding import Spell, in_micros, is_nested, json_spelling, plain_spelling, quoted, spark_json
 from windrow.connectors.postgres.failures import RowsFailedError
 from windrow.connectors.postgres.types import ColumnType
 from windrow.connectors.runtime import EMISSION, RETRACT, SEQ, Output
 from windrow.connectors.streaming import arrow_batches
+from windrow.connectors.zones import labelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,7 +46,8 @@ def csv_of(batch: pa.RecordBatch, targets: dict[str, ColumnType]) -> bytes:
     >>> csv_of(pa.record_batch({"a": [1, None], "b": ["x", ""]}), {})
     b'1,"x"\\n,""\\n'
     """
-    table = in_micros(pa.Table.from_batches([batch]))
+    # A column without a zone takes what stands before the offset: it is UTC whatever the zone of the job.
+    table = labelled(in_micros(pa.Table.from_batches([batch])))
     columns = [_as_text(table[name], targets.get(name)) for name in table.column_names]
     buffer = io.BytesIO()
     pa_csv.write_csv(pa.table(columns, names=table.column_names), buffer, _WRITE)
@@ -80,12 +82,14 @@ def _flat(frame: DataFrame, columns: tuple[str, ...], targets: dict[str, ColumnT
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
+    spelling = spark_json(frame)
+
     def cell(name: str) -> Column:
         type_ = frame.schema[name].dataType
         if isinstance(type_, T.ArrayType) and name in targets and targets[name].is_array:
             return quoted(name)
         if isinstance(type_, T.ArrayType | T.MapType | T.StructType | T.VariantType):
-            return F.to_json(quoted(name), dict(SPARK_JSON)).alias(name)
+            return F.to_json(quoted(name), spelling).alias(name)
         return quoted(name)
 
     cells = [cell(name) for name in columns]
