@@ -70,6 +70,13 @@ def test_a_time_stands_for_window_and_clock() -> None:
     ]
 
 
+def test_a_batch_without_rows_has_nothing_to_book() -> None:
+    rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES")
+    fed = _fed({"_t": pa.array([], pa.int64())}, [])
+    assert rows.kept(fed) is None
+    assert rows.books(fed).num_rows == 0
+
+
 def test_an_offset_moves_windows() -> None:
     rows = _asked("WINDOW TUMBLING(1m, OFFSET 10s) EMIT CHANGES")
     kept = rows.kept(_fed({"_t": [0, 10_000_000]}, [None, None]))
