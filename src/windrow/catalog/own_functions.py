@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from windrow.catalog.functions import Function, FunctionKind, ReturnRule, same_as
 from windrow.catalog.numeric import common_type
+from windrow.model.expr import Call, Column, Node
 from windrow.model.types import (
     BIGINT,
     BOOLEAN,
@@ -130,6 +131,18 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
 
 HEADER_FUNCTIONS = frozenset({"header", "has_header", "header_keys", "set_header", "remove_header"})
 BOUND_FUNCTIONS = frozenset(bound.name for bound in _BOUNDS)
+
+
+def is_bound(node: Node) -> bool:
+    """Whether this is the start or the end of a row's window. A group belongs to one window anyhow, so GROUP BY may name them."""
+    match node:
+        case Column(name=name):
+            return name.lower() in ("_window_start", "_window_end")
+        case Call(name=name):
+            return name.lower() in BOUND_FUNCTIONS
+        case _:
+            return False
+
 
 _RETURNS: dict[str, ReturnRule] = {
     "sum": _sum, "try_sum": _sum, "avg": _average, "mean": _average, "try_avg": _average,

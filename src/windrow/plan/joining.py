@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog.numeric import common_type
 from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
-from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, transform, walk
+from windrow.catalog.typing import item_name
+from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, Over, transform, walk
 from windrow.model.options import Options
 from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
-from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
+from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.model.window import Sliding, Tumbling
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
 from windrow.plan.selects import has_groups
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
 from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
 from windrow.sql.durations import show_duration
+from windrow.windowing.columns import FINAL
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Joined:
     select: Select
     # The least time of a row's parts, where they are joined inside windows that overlap.
     since: Expr | None = None
+    # Items of ``select`` that nobody wrote: system columns of what it puts out.
+    beside: frozenset[str] = frozenset()
 
     @property
     def output(self) -> str:
@@ -41,15 +45,18 @@ class Joined:
 def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
     """``views`` are what lateral views add to the joined rows, for names to be found there."""
     names = JoinNames((*inputs, *views), select.joins)
-    flat = _pairs_of_windows(names.select(select), inputs)
+    flat, beside = _pairs_of_windows(names.select(select), inputs)
     chain = _Chain(name, options, names, inputs, select, flat)
-    return Joined(tuple(chain.stages()), flat, chain.since)
+    return Joined(tuple(chain.stages()), flat, chain.since, beside)
 
 
-def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> Select:
-    """Without groups, a join inside windows puts out its pairs as they are found; each has the bounds and the time of its window."""
+def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> tuple[Select, frozenset[str]]:
+    """Without groups, a join inside windows puts out its pairs as they are found; each has the bounds and the time of its window.
+
+    What was added to the select list for that is named.
+    """
     if select.window is None or not isinstance(select.window.kind, Tumbling) or has_groups(select):
-        return select
+        return select, frozenset()
     times = tuple(Column(given.name_of("_event_time")) for given in inputs if not given.is_table)
     start = _last_start(_micros(Call("coalesce", times) if len(times) > 1 else times[0]), select.window.kind)
     bounds: dict[str, Expr] = {
@@ -60,9 +67,14 @@ def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> Select:
     def bound(node: Node) -> Node | None:
         return bounds.get(node.name.lower()) if isinstance(node, Column) and node.qualifier is None else None
 
-    timed = any((item.alias or "").lower() == "_event_time" for item in select.items)
-    items = select.items if timed else (*select.items, SelectItem(Column("_window_end"), "_event_time"))
-    return transform(replace(select, items=items, window=None), bound)
+    named = {item_name(item).lower() for item in select.items}
+    beside: dict[str, Expr] = {"_event_time": Column("_window_end")}
+    if not any(isinstance(node, Over) for item in select.items for node in walk(item.expr)):
+        own = {name: Column(name) for name in bounds}
+        beside |= {**own, "_emission": Literal(FINAL), "_revision": Cast(Literal(1), INT)}
+    added = {name: expr for name, expr in beside.items() if name not in named}
+    items = (*select.items, *(SelectItem(expr, name) for name, expr in added.items()))
+    return transform(replace(select, items=items, window=None), bound), frozenset(added)
 
 
 @dataclass

@@ -301,12 +301,13 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             query = lift_subqueries(query, typed, names.table_queries(scope))
             views = views_of(query, typed)
             since: Expr | None = None
+            beside: frozenset[str] = frozenset()
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
                 joined = plan_joins(name, query, options, inputs, tuple(view.given for view in views))
                 yield from joined.stages
-                query, input_name, since = joined.select, joined.output, joined.since
+                query, input_name, since, beside = joined.select, joined.output, joined.since, joined.beside
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
@@ -318,6 +319,8 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
                 if since is not None and isinstance(stage, Aggregate):
                     stage = within_shared_windows(stage, since)
+                if beside and isinstance(stage, Derive):
+                    stage = replace(stage, beside=beside)
                 names.note(stage)
                 answer, asking = answer_first(stage, table_wait(options))
                 if answer is not None:

@@ -11,7 +11,7 @@ from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, item_name, select_scopes
 from windrow.model.expr import Call, Cast, Column, Literal, Node, Path, Star, transform
 from windrow.model.query import Select, SelectItem
-from windrow.model.types import VARIANT
+from windrow.model.types import INTEGERS, VARIANT, DataType, is_numeric
 
 Change = Callable[[Node, Scope], Node | None]
 
@@ -50,6 +50,11 @@ def name_stars(select: Select, names: Names) -> Select:
     return replace(select, items=tuple(each for item in select.items for each in (starred if isinstance(item.expr, Star) else (item,))))
 
 
+def _may_not_fit(given: DataType, wanted: DataType) -> bool:
+    """Whether Spark's cast stops, or gives another number, where the value does not fit."""
+    return given == VARIANT or (is_numeric(given) and wanted in INTEGERS)
+
+
 def open_variants(select: Select, names: Names, *, is_strict: bool) -> Select:
     """``v:a.b`` of a VARIANT is a call; of text it stays a path into JSON.
 
@@ -66,7 +71,7 @@ def open_variants(select: Select, names: Names, *, is_strict: bool) -> Select:
                 return Call(f"{attempt}variant_get", (transform(base, below), Literal(path)), span=node.span)
             case Call(name=name, args=args) if name.lower() in ("parse_json", "variant_get"):
                 return replace(node, name=attempt + name.lower(), args=tuple(transform(arg, below) for arg in args))
-            case Cast(operand=operand) if not is_strict and infer(operand, scope) == VARIANT:
+            case Cast(operand=operand, type=type_) if not is_strict and _may_not_fit(infer(operand, scope), type_):
                 return replace(node, operand=transform(operand, below), is_try=True)
             case _:
                 return None

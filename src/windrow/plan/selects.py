@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from windrow.aggregates import find_aggregate
-from windrow.model.expr import Call, Column, Expr, Field, Lambda, Literal, Node, Over, Slot, SortKey, Star, children, transform, walk
+from windrow.catalog.own_functions import is_bound
+from windrow.model.expr import (
+    Binary,
+    Call,
+    Column,
+    Expr,
+    Field,
+    Lambda,
+    Literal,
+    Node,
+    Over,
+    Slot,
+    SortKey,
+    Star,
+    children,
+    transform,
+    walk,
+)
 from windrow.model.options import Options
 from windrow.model.query import DerivedSource, EmitChanges, EmitFinal, NamedSource, Select, SelectItem
 from windrow.model.system import system_column
@@ -32,6 +49,7 @@ from windrow.model.window import (
 )
 from windrow.plan.headers import take_header_changes
 from windrow.plan.looking import distinct_qualify, plan_look_back
+from windrow.plan.message_keys import joined_key
 from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
 from windrow.sql import render_expr
@@ -47,13 +65,19 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     where = None if select.where is None else scope.plain(select.where)
     keys = _group_keys(select, items, scope)
     is_grouped = bool(keys) or select.window is not None or has_groups(select)
-    marked = next((item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key), None)
+    marked = _marked_key(item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key)
     order_by = tuple(_sort_key(key, items, scope) for key in select.order_by)
     if not is_grouped:
+        qualify = _qualify(select, scope)
+        if select.having is not None:
+            # Without groups, HAVING is asked of each row: like WHERE, or like QUALIFY where it asks for a call with OVER.
+            having = scope.plain(scope.having(select.having))
+            looks = any(isinstance(node, Over) for node in walk(having))
+            where, qualify = (where, _both(qualify, having)) if looks else (_both(where, having), qualify)
         plain = Derive(
             name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
         )
-        return (plan_look_back(plain, _qualify(select, scope)) if _looks_back(select) else plain,)
+        return (plan_look_back(plain, qualify) if _looks_back(select) else plain,)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = tuple(item.expr for item in items if item.expr is not None)
     grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by)
@@ -61,6 +85,16 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     if not repeats and not _looks_back(select):
         return (grouped,)
     return _plan_look_at_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+
+
+def _both(one: Expr | None, other: Expr) -> Expr:
+    return other if one is None else Binary("AND", one, other)
+
+
+def _marked_key(marked: Iterable[Expr | None]) -> Expr | None:
+    """What is marked PRIMARY KEY; several values are joined as those of a group are."""
+    parts = tuple(expr for expr in marked if expr is not None)
+    return joined_key(parts) if parts else None
 
 
 def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, LookBack]:
@@ -287,7 +321,7 @@ def _has_aggregate(node: Node | None) -> bool:
 def _group_keys(select: Select, items: tuple[Item, ...], scope: _Scope) -> tuple[Expr, ...]:
     """GROUP BY may name a column, an expression, an alias of the list, or an item by its number."""
     keys = (_group_key(expr, items, scope) for expr in select.group_by)
-    return tuple(dict.fromkeys(keys))
+    return tuple(dict.fromkeys(key for key in keys if select.window is None or not is_bound(key)))
 
 
 def _group_key(expr: Expr, items: tuple[Item, ...], scope: _Scope) -> Expr:

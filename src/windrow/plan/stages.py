@@ -93,6 +93,8 @@ class Derive:
     limit: int | None = None
     headers: tuple[HeaderChange, ...] = ()
     reason: str = ""
+    # Items that are system columns of what goes out, and no part of its rows.
+    beside: frozenset[str] = frozenset()
 
     @property
     def inputs(self) -> tuple[str, ...]:

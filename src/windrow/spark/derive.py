@@ -63,11 +63,11 @@ def _derive(frame: DataFrame, stage: Derive, source: Flow) -> Flow:
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
     projected, names = project(frame, stage, source.columns)
-    return Flow(_visible(names), projected)
+    return Flow(_visible(stage, names), projected)
 
 
-def _visible(names: list[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.lower() not in _SYSTEM_NAMES)
+def _visible(stage: Derive, names: list[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.lower() not in _SYSTEM_NAMES and name not in stage.beside)
 
 
 def derive_counted(spark: SparkSession, stage: Derive, source: Flow, marks: Mapping[str, str]) -> Flow:
@@ -75,7 +75,7 @@ def derive_counted(spark: SparkSession, stage: Derive, source: Flow, marks: Mapp
     frame = source.as_frame(spark)
     columns = (f"{sql} AS {name}" for name, sql in {**marks, PASSED: passes_sql(stage)}.items())
     projected, names = project(frame.selectExpr("*", *columns), stage, source.columns, only=PASSED, along=(FATE, *marks, PASSED))
-    return Flow(_visible(names), projected)
+    return Flow(_visible(stage, names), projected)
 
 
 def project(

@@ -12,6 +12,7 @@ from windrow.model.expr import Column, Slot
 from windrow.model.system import system_column
 from windrow.plan.event_times import LAST_TIME
 from windrow.plan.headers import LAST_HEADERS
+from windrow.plan.message_keys import joined_key
 from windrow.plan.stages import Aggregate
 from windrow.spark.answers import consult
 from windrow.spark.expressions import of_batch, quote, sort_sql, to_sql
@@ -106,15 +107,8 @@ class Finisher:
     def _key_sql(self) -> str:
         if self._stage.key is not None:
             return to_sql(self._stage.key)
-        keys = [quote(name) for name, _ in self._stage.keys]
-        if len(keys) == 1:
-            return keys[0]
-        return f"concat_ws('|', {', '.join(map(_key_part, keys))})" if keys else "CAST(NULL AS STRING)"
-
-
-def _key_part(key: str) -> str:
-    """One of several values of a key, so that no two keys are spelled the same: NULL is ``\\N``, and ``|`` and ``\\`` are escaped."""
-    return f"coalesce(replace(replace(CAST({key} AS STRING), '\\\\', '\\\\\\\\'), '|', '\\\\|'), '\\\\N')"
+        keys = tuple(Slot(name) for name, _ in self._stage.keys)
+        return to_sql(joined_key(keys)) if keys else "CAST(NULL AS STRING)"
 
 
 def speaks_again(stage: Aggregate) -> bool:

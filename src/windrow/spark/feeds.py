@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from windrow.aggregates import Aggregate as AggregateForm
 from windrow.aggregates import find_aggregate, orders_its_value
+from windrow.connectors.runtime import RETRACT
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.running import Run
@@ -25,7 +26,7 @@ from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.expressions import of_batch, quote, to_sql
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
-from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, SEQ, SLICE
+from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, SEQ, SLICE
 from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.speech import WHEN
@@ -132,6 +133,9 @@ def judged_sql(stage: Aggregate, request: FeedRequest) -> str:
     time = "`_timestamp`" if stage.on_arrival else request.own_time or "`_event_time`"
     keys = "".join(f", {to_sql(key)} AS {name}" for name, key in stage.keys)
     passes = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
+    if EMISSION in request.columns:
+        # What takes an earlier row back is no row to be counted.
+        passes = f"({passes} AND coalesce(`{EMISSION}` <> '{RETRACT}', true))"
     when = f", coalesce({' OR '.join(map(to_sql, stage.when))}, false) AS {WHEN}" if stage.when else ""
     has_fate = FATE in request.columns
     fate = FATE if has_fate and request.is_direct else "0"

@@ -21,6 +21,8 @@ MEANING: dict[str, str] = {
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
+    # Variables are ours to replace: what is left of ${...} is text.
+    "spark.sql.variable.substitute": "false",
 }
 
 # Settings that decide how fast small batches are; a user's own choice goes first.

@@ -112,7 +112,9 @@ class SingleRows:
 
 def without(rows: pa.Table, is_left_out: pa.ChunkedArray) -> pa.Table:
     """The other rows. Where few are left out, nothing is copied: they are stretches of what there is."""
-    places = pc.indices_nonzero(is_left_out).to_pylist() if pc.sum(is_left_out, min_count=0).as_py() * _FAR_BETWEEN < rows.num_rows else None
+    places = (
+        pc.indices_nonzero(is_left_out).to_pylist() if pc.sum(is_left_out, min_count=0).as_py() * _FAR_BETWEEN < rows.num_rows else None
+    )
     if places is None:
         return rows.filter(pc.invert(is_left_out))
     ends = zip([0, *(place + 1 for place in places)], [*places, rows.num_rows], strict=True)

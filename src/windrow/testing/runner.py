@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polars.exceptions import PanicException
+
 from windrow.catalog import Relation
 from windrow.catalog.inserting import inserts_of
 from windrow.compiling import Compiled, compile_script
@@ -18,6 +20,7 @@ from windrow.jobs.failures import as_job_error, is_sparks
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement
 from windrow.model.zone import UTC
 from windrow.plan import bare_names
+from windrow.settings import environment
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
@@ -84,10 +87,13 @@ class CaseRunner:
             if not is_sparks(error):
                 raise
             verdict = _judge_error(case, as_job_error(error, case.name))
+        except PanicException as error:
+            # A library's native code that fails is no Exception. The next case has nothing to do with it.
+            verdict = _judge_error(case, as_job_error(RuntimeError(str(error)), case.name))
         return replace(verdict, seconds=time.monotonic() - started)
 
     def _judge(self, case: Case) -> Verdict:
-        script = parse(case.sql, case.name, {})
+        script = parse(case.sql, case.name, environment())
         streams = _rows_by_stream(case, script)
         _refuse_rows_of_targets(case, script, streams)
         extra, added = _inferred(case, script, streams, self._granularity)
@@ -167,7 +173,9 @@ def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, 
     if case.streams is not None:
         tables = table_names(script, case.tables)
         ordered = sorted(case.streams.items(), key=lambda entry: entry[0].lower() not in tables)
-        return [(name, row) for name, rows in ordered for row in rows]
+        every = [(name, row) for name, rows in ordered for row in rows]
+        # Lists of several streams stand one after the other: the end comes when all of them have ended.
+        return sorted(every, key=lambda entry: "_end" in entry[1])
     created = created_names(script)
     memory = memory_sources(script)
     inferred = [name for name in read_names(script) if name.lower() not in created]

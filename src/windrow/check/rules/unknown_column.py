@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.own_functions import BOUND_FUNCTIONS
+from windrow.catalog.own_functions import BOUND_FUNCTIONS, is_bound
 from windrow.catalog.scope import Ambiguous, Binding, Missing, MissingQualifier, OutOfPlace, Scope, member_type
 from windrow.catalog.typing import infer
 from windrow.check.blocks import Block, Context, Place
@@ -23,6 +23,8 @@ def unknown_column(context: Context) -> Iterator[Diagnostic]:
 
 def _judge_place(place: Place, block: Block) -> Iterator[Diagnostic]:
     for node, scope in place.nodes:
+        if node is place.expr and place.clause == "GROUP BY" and block.select.window is not None and is_bound(node):
+            continue
         if isinstance(node, Call):
             yield from _judge_bound_function(node, scope, place, block)
         elif isinstance(node, Column):
