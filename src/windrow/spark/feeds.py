@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from windrow.aggregates import Aggregate as AggregateForm
 from windrow.aggregates import find_aggregate, orders_its_value
-from windrow.connectors.runtime import RETRACT
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
 from windrow.model.running import Run
@@ -26,7 +25,7 @@ from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.expressions import of_batch, quote, to_sql
 from windrow.spark.reading import FATE
 from windrow.windowing.bounds import Fixed
-from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, SEQ, SLICE
+from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SLICE
 from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
 from windrow.windowing.sessions import LATE_ID
 from windrow.windowing.speech import WHEN

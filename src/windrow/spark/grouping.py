@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
-from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
+from windrow.model.window import DeadLetterLate, IncludeInNext, Rows, Session, UpdatePrevious
 from windrow.plan.sharing import SharedFeed, fixed_of, shared_feeds
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.accounting import Accountant, counts_by_fate
@@ -48,7 +48,7 @@ from windrow.spark.single_rows import SingleRows
 from windrow.spark.tables import ReferenceTables
 from windrow.spark.watermarks import Watermarks, has_own_clock, own_clock
 from windrow.windowing.columns import EMISSION, END, FOREVER, NEVER, RETRACT, REVISION, START
-from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS
+from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS, Panes
 from windrow.windowing.step import Tick, WindowStep
 
 if TYPE_CHECKING:
@@ -344,15 +344,26 @@ class Grouping:
         keys = [name for name, _ in stage.keys]
         bounds = [table[START].cast(pa.int64()), table[END].cast(pa.int64())]
         let_out = self._finishers[stage.name].let_out(table)
-        verdicts = pa.table([*(table[key] for key in keys), *bounds, let_out], names=[*keys, START, END, LET_OUT])
+        columns = [*(table[key] for key in keys), *bounds, let_out, table[REVISION]]
+        verdicts = pa.table(columns, names=[*keys, START, END, LET_OUT, REVISION])
         given = run.steps[stage.name]
-        given.verdicts, given.kept_beyond = verdicts, tick.reached - stage.lateness
-        judged, known = run.state.settle_having(stage.name, verdicts, given.kept_beyond)
+        given.verdicts, given.kept_beyond, given.panes = verdicts, tick.reached - stage.lateness, _panes_of(stage)
+        judged, known = run.state.settle_having(stage.name, verdicts, given.kept_beyond, given.panes)
         run.tables[having_name(stage.name)] = known
         kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())
         table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
         table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
         return table.filter(judged[SPEAKS].to_arrow())
+
+
+def _panes_of(stage: Aggregate) -> Panes:
+    match stage.window:
+        case Session():
+            return Panes.MOVING
+        case Rows():
+            return Panes.COUNTED
+        case _:
+            return Panes.FIXED
 
 
 def _can_evict(stage: Aggregate) -> bool:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from windrow.observe.ledger import Ledger
 from windrow.spark.state_file import frame_of
 from windrow.windowing.clock import Clock
-from windrow.windowing.columns import END, NEVER, START
-from windrow.windowing.having import LET_OUT, settle
+from windrow.windowing.columns import END, NEVER, REVISION, START
+from windrow.windowing.having import LET_OUT, Panes, settle
 from windrow.windowing.step import StepResult, Tables, Tick, WindowStep
 
 KNOWN = "known"
@@ -48,6 +48,8 @@ class StepInput:
     verdicts: pa.Table | None = None
     # Windows that end at or before this can speak no more.
     kept_beyond: int = NEVER
+    # How HAVING tells windows apart.
+    panes: Panes = Panes.FIXED
 
     @staticmethod
     def of(tick: Tick, rows: pa.Table | None, outcome: StepResult) -> StepInput:
@@ -83,7 +85,7 @@ class JobState:
             rows = self.take_schema(name, given.rows)
             self.tables[name] = steps[name].step(self.tables.get(name, {}), rows, given.tick).state
             if given.verdicts is not None:
-                _, known = self.settle_having(name, given.verdicts, given.kept_beyond)
+                _, known = self.settle_having(name, given.verdicts, given.kept_beyond, given.panes)
                 self.tables[having_name(name)] = known
         self.settle(change)
 
@@ -93,11 +95,11 @@ class JobState:
         self.schemas[name] = rows.schema
         return frame_of(rows)
 
-    def settle_having(self, name: str, verdicts: pa.Table, kept_beyond: int) -> tuple[pl.DataFrame, Tables]:
+    def settle_having(self, name: str, verdicts: pa.Table, kept_beyond: int, panes: Panes) -> tuple[pl.DataFrame, Tables]:
         """What HAVING makes of a batch's emissions, and what is known of the groups after it."""
         frame = frame_of(verdicts)
-        keys = tuple(column for column in frame.columns if column not in (START, END, LET_OUT))
-        judged, known = settle(keys, self.tables.get(having_name(name), {}).get(KNOWN), frame, kept_beyond)
+        keys = tuple(column for column in frame.columns if column not in (START, END, LET_OUT, REVISION))
+        judged, known = settle(keys, self.tables.get(having_name(name), {}).get(KNOWN), frame, kept_beyond, panes)
         return judged, {} if known is None or not known.height else {KNOWN: known}
 
     def settle(self, change: Change) -> None:

@@ -21,6 +21,7 @@ from windrow.spark.job_state import Change, JobState, StepInput, having_name
 from windrow.spark.state_file import TornFileError, decode, encode, frame_of
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import NEVER
+from windrow.windowing.having import Panes
 from windrow.windowing.step import Tick, WindowStep
 
 _NAME = re.compile(r"^(\d{10})\.(change|snapshot)$")
@@ -156,12 +157,13 @@ def _file_name(batch_id: int, kind: str) -> str:
 
 def _step_json(given: StepInput) -> dict[str, Any]:
     tick = given.tick
-    return {"before": tick.before, "after": tick.after, "now": tick.now, "evicted": tick.evicted, "kept_beyond": given.kept_beyond}
+    times = {"before": tick.before, "after": tick.after, "now": tick.now, "evicted": tick.evicted}
+    return {**times, "kept_beyond": given.kept_beyond, "panes": given.panes.value}
 
 
 def _step_from(name: str, data: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> StepInput:
     tick = Tick(data["before"], data["after"], data["now"], evicted=data.get("evicted", NEVER))
-    return StepInput(tick, tables.get(name), tables.get(having_name(name)), data["kept_beyond"])
+    return StepInput(tick, tables.get(name), tables.get(having_name(name)), data["kept_beyond"], Panes(data["panes"]))
 
 
 def _small_json(clocks: Mapping[str, Clock], counters: Mapping[str, int], ledger: Ledger) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import NamedTuple
+
 import polars as pl
 
 from windrow.windowing.columns import END, REVISION, START, join_on
@@ -9,24 +12,41 @@ from windrow.windowing.step import stack
 
 LET_OUT = "_let_out"
 SPEAKS, RETRACTS = "_speaks", "_retracts"
-_SAID, _PLACE = "_said", "_place"
+_SAID, _PLACE, _OWN, _GROUP = "_said", "_place", "_own", "_group"
+
+
+class Panes(StrEnum):
+    """How an emission is known to be of the same window as one before it."""
+
+    FIXED = "fixed"  # by its start
+    MOVING = "moving"  # by what it holds: a session grows at both ends, and takes others in
+    COUNTED = "counted"  # by the group, which has one window at a time; the first emission of each has number one
 
 
 def settle(
-    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, kept_beyond: int
+    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, kept_beyond: int, panes: Panes = Panes.FIXED
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """What becomes of each emission, in order, and what is known of groups afterwards.
 
-    ``verdicts`` has one row per emission: its group's keys, its window's bounds, and whether HAVING lets it out. Gives for each
-    whether it is said, whether as a retraction, and its revision. Windows that end at or before ``kept_beyond`` are forgotten.
+    ``verdicts`` has one row per emission: its group's keys, its window's bounds, whether HAVING lets it out, and the number that it
+    would have without HAVING. Gives for each whether it is said, whether as a retraction, and its revision. Windows that end at or
+    before ``kept_beyond`` are forgotten.
     """
+    verdicts = verdicts.with_columns(pl.col(LET_OUT).fill_null(False))
+    if panes is not Panes.FIXED:
+        return _one_by_one(keys, known, verdicts, kept_beyond, panes)
     pane = (*keys, START)
-    ordered = verdicts.with_row_index(_PLACE).with_columns(pl.col(LET_OUT).fill_null(False))
+    ordered = verdicts.with_row_index(_PLACE).rename({REVISION: _OWN})
     if known is None:
         seeded = ordered.with_columns(pl.lit(False).alias("_was_out"), pl.lit(0, pl.Int32).alias(_SAID))
     else:
         before = known.select(*pane, pl.col(LET_OUT).alias("_was_out"), _SAID)
-        seeded = join_on(ordered, before, pane, "left").with_columns(pl.col("_was_out").fill_null(False), pl.col(_SAID).fill_null(0))
+        # What begins anew is not what was known under its name: the group had been forgotten.
+        is_new = pl.col(_OWN).first().over(pane, order_by=_PLACE) == 1
+        seeded = join_on(ordered, before, pane, "left").with_columns(
+            pl.when(is_new).then(False).otherwise(pl.col("_was_out").fill_null(False)).alias("_was_out"),
+            pl.when(is_new).then(pl.lit(0, pl.Int32)).otherwise(pl.col(_SAID).fill_null(0)).alias(_SAID),
+        )
     seeded = seeded.sort(_PLACE)
     previous = pl.col(LET_OUT).shift(1).over(pane, order_by=_PLACE).fill_null(pl.col("_was_out"))
     judged = seeded.with_columns((pl.col(LET_OUT) | previous).alias(SPEAKS), (~pl.col(LET_OUT) & previous).alias(RETRACTS))
@@ -39,3 +59,54 @@ def settle(
     if after is not None:
         after = after.filter(pl.col(END).is_null() | (pl.col(END) > kept_beyond))
     return judged.select(SPEAKS, RETRACTS, REVISION), after
+
+
+class _Said(NamedTuple):
+    """What is known of a window."""
+
+    start: int
+    end: int
+    is_out: bool
+    revision: int
+
+
+def _one_by_one(
+    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, kept_beyond: int, panes: Panes
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    groups = _groups(keys, known, verdicts)
+    held: dict[int, list[_Said]] = {}
+    if known is not None:
+        for group, *said in _in_groups(keys, known, groups).select(_GROUP, START, END, LET_OUT, _SAID).iter_rows():
+            held.setdefault(group, []).append(_Said(*said))
+    judged: list[tuple[bool, bool, int]] = []
+    for group, start, end, is_out, own in _in_groups(keys, verdicts, groups).select(_GROUP, START, END, LET_OUT, REVISION).iter_rows():
+        there = held.get(group, [])
+        if panes is Panes.COUNTED:
+            mine = [] if own == 1 else there
+            others: list[_Said] = []
+        else:
+            mine = [said for said in there if start <= said.start and said.end <= end]
+            others = [said for said in there if said not in mine]
+        was_out = any(said.is_out for said in mine)
+        revision = max((said.revision for said in mine), default=0) + (is_out or was_out)
+        judged.append((is_out or was_out, was_out and not is_out, revision))
+        held[group] = [*others, _Said(start, end, is_out, revision)]
+    rows = [(group, *said) for group, every in held.items() for said in every if panes is Panes.COUNTED or said.end > kept_beyond]
+    types = {_GROUP: pl.UInt32, START: pl.Int64, END: pl.Int64, LET_OUT: pl.Boolean, _SAID: pl.Int32}
+    after = pl.DataFrame(rows, types, orient="row").join(groups, on=_GROUP).select(*keys, START, END, LET_OUT, _SAID)
+    return pl.DataFrame(judged, {SPEAKS: pl.Boolean, RETRACTS: pl.Boolean, REVISION: pl.Int32}, orient="row"), after
+
+
+def _groups(keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The groups, each with a number."""
+    if not keys:
+        return pl.DataFrame({_GROUP: [0]}, {_GROUP: pl.UInt32})
+    every = stack([None if known is None else known.select(keys), verdicts.select(keys)])
+    assert every is not None
+    return every.unique(maintain_order=True).with_row_index(_GROUP)
+
+
+def _in_groups(keys: tuple[str, ...], rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    if not keys:
+        return rows.with_columns(pl.lit(0, pl.UInt32).alias(_GROUP))
+    return join_on(rows, groups, keys, "left", maintain_order="left")
