@@ -174,11 +174,15 @@ class Lambda(Node):
 
 @dataclass(frozen=True)
 class Frame(Node):
-    """A row frame; None is UNBOUNDED, negative is PRECEDING, 0 is CURRENT ROW, positive is FOLLOWING."""
+    """A row frame; None is UNBOUNDED, negative is PRECEDING, 0 is CURRENT ROW, positive is FOLLOWING.
+
+    With ``is_interval``, a range is of time: its bounds are microseconds.
+    """
 
     start: int | None
     end: int | None
     is_range: bool = False
+    is_interval: bool = False
 
 
 @dataclass(frozen=True)

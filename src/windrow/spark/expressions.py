@@ -222,7 +222,8 @@ def frame_sql(frame: Frame) -> str:
             return f"UNBOUNDED {unbounded}"
         if value == 0:
             return "CURRENT ROW"
-        return f"{abs(value)} {'PRECEDING' if value < 0 else 'FOLLOWING'}"
+        size = f"INTERVAL '{abs(value) // 1_000_000}.{abs(value) % 1_000_000:06d}' SECOND" if frame.is_interval else str(abs(value))
+        return f"{size} {'PRECEDING' if value < 0 else 'FOLLOWING'}"
 
     kind = "RANGE" if frame.is_range else "ROWS"
     return f"{kind} BETWEEN {bound(frame.start, 'PRECEDING')} AND {bound(frame.end, 'FOLLOWING')}"

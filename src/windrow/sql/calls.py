@@ -8,6 +8,7 @@ from windrow.model.expr import Call, Column, Expr, Frame, Lambda, Literal, Over,
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
+from windrow.sql.lengths import read_duration, starts_interval
 from windrow.sql.precedence import COMPARISON
 from windrow.sql.words import BARE_CALLS, RESERVED, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
@@ -258,24 +259,33 @@ def _read_over(cursor: Cursor, call: Call, start: Token) -> Call | Over:
 def _read_frame(cursor: Cursor) -> Frame:
     """ROWS BETWEEN a AND b, or ROWS a, which ends at the current row."""
     start = cursor.advance()
+    is_range = start.key == "RANGE"
+    times: set[bool] = set()
     if cursor.take("BETWEEN"):
-        first = _read_bound(cursor, "PRECEDING")
+        first = _read_bound(cursor, "PRECEDING", times, is_range=is_range)
         cursor.expect("AND")
-        last = _read_bound(cursor, "FOLLOWING")
+        last = _read_bound(cursor, "FOLLOWING", times, is_range=is_range)
     else:
-        first, last = _read_bound(cursor, "PRECEDING"), 0
+        first, last = _read_bound(cursor, "PRECEDING", times, is_range=is_range), 0
+    if len(times) > 1:
+        raise cursor.fault(
+            codes.SYNTAX, "one bound is a length of time and the other a number", cursor.since(start), "write both as lengths"
+        )
     if first is not None and last is not None and first > last:
         raise cursor.fault(codes.SYNTAX, "this frame ends before it starts", cursor.since(start), "put the earlier bound first")
-    return Frame(first, last, start.key == "RANGE", span=cursor.since(start))
+    return Frame(first, last, is_range, True in times, span=cursor.since(start))
 
 
-def _read_bound(cursor: Cursor, open_side: str) -> int | None:
+def _read_bound(cursor: Cursor, open_side: str, times: set[bool], *, is_range: bool) -> int | None:
+    """``times`` notes whether a bound that is neither open nor the row itself is a length of time."""
     if cursor.take("CURRENT", "ROW"):
         return 0
     if cursor.take("UNBOUNDED"):
         cursor.expect(open_side)
         return None
-    number = cursor.count("UNBOUNDED, CURRENT ROW or a number of rows", least=0)
+    is_time = is_range and (starts_interval(cursor) or cursor.peek().kind is Kind.DURATION)
+    times.add(is_time)
+    number = read_duration(cursor) if is_time else cursor.count("UNBOUNDED, CURRENT ROW or a number of rows", least=0)
     if cursor.take("PRECEDING"):
         return -number
     if cursor.take("FOLLOWING"):

@@ -41,6 +41,7 @@ from windrow.model.expr import (
 )
 from windrow.model.query import Query
 from windrow.model.window import DAY, HOUR, MINUTE, SECOND
+from windrow.sql.durations import show_duration
 from windrow.sql.precedence import AND, BINARY, COMPARISON, NOT, POSTFIX, PREDICATE, UNARY
 from windrow.sql.words import RESERVED, UNIT_CALLS, quote_name, quote_string
 
@@ -263,12 +264,13 @@ def _not(negated: bool) -> str:
 
 def _frame(frame: Frame) -> str:
     words = "RANGE" if frame.is_range else "ROWS"
-    return f"{words} BETWEEN {_bound(frame.start, 'PRECEDING')} AND {_bound(frame.end, 'FOLLOWING')}"
+    spell = show_duration if frame.is_interval else str
+    return f"{words} BETWEEN {_bound(frame.start, 'PRECEDING', spell)} AND {_bound(frame.end, 'FOLLOWING', spell)}"
 
 
-def _bound(bound: int | None, open_side: str) -> str:
+def _bound(bound: int | None, open_side: str, spell: Callable[[int], str]) -> str:
     if bound is None:
         return f"UNBOUNDED {open_side}"
     if bound == 0:
         return "CURRENT ROW"
-    return f"{-bound} PRECEDING" if bound < 0 else f"{bound} FOLLOWING"
+    return f"{spell(-bound)} PRECEDING" if bound < 0 else f"{spell(bound)} FOLLOWING"
