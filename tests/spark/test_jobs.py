@@ -190,11 +190,14 @@ def test_stateless_statement_is_accounted_for_too(spark: SparkSession, tmp_path:
     assert status.ledger.is_balanced
 
 
-def test_error_policy_decides_about_division_by_zero(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("expr", "condition"), [("1 / (price - 1)", "DIVIDE_BY_ZERO"), ("CAST(price * 300 AS TINYINT)", "CAST_OVERFLOW")], ids=["division", "cast"]
+)
+def test_error_policy_decides_about_what_cannot_be(spark: SparkSession, tmp_path: Path, expr: str, condition: str) -> None:
     _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
-    query = """CREATE STREAM q AS SELECT 1 / (price - 1) AS x FROM trades
-               WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json'{policy});"""
+    query = """CREATE STREAM q AS SELECT {expr} AS x FROM trades
+               WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json'{policy});""".replace("{expr}", expr)
     _run(spark, tmp_path, query=query.replace("{policy}", ""))
     assert _rows(tmp_path) == [{"x": None}]
-    with pytest.raises(JobError, match="DIVIDE_BY_ZERO"):
+    with pytest.raises(JobError, match=condition):
         _run(spark, tmp_path, query=query.replace("STREAM q", "STREAM r").replace("{policy}", ", 'error.policy' = 'fail'"))

@@ -129,7 +129,8 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     *_BOUNDS,
 )
 
-HEADER_FUNCTIONS = frozenset({"header", "has_header", "header_keys", "set_header", "remove_header"})
+HEADER_CHANGES = frozenset({"set_header", "remove_header"})
+HEADER_FUNCTIONS = HEADER_CHANGES | {"header", "has_header", "header_keys"}
 BOUND_FUNCTIONS = frozenset(bound.name for bound in _BOUNDS)
 
 

@@ -24,6 +24,7 @@ from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
 from windrow.check.rules.generator import generator_rule
+from windrow.check.rules.header_change import header_change
 from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
@@ -104,6 +105,7 @@ RULES: tuple[Rule, ...] = (
     limit,
     option_side,
     time_zone,
+    header_change,
     option,
     annotation,
     join_shape,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, output_columns
-from windrow.check.agreement import are_comparable, can_calculate, family, may_be_boolean
+from windrow.check.agreement import are_comparable, can_calculate, family, is_open, may_be_boolean
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
-from windrow.model.expr import Between, Binary, Case, Expr, InList, InQuery, IsDistinct, Literal, Node, Unary
-from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, DataType
+from windrow.model.expr import Between, Binary, Call, Case, Expr, Index, InList, InQuery, IsDistinct, Literal, Node, Unary
+from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, Array, DataType, Map
 from windrow.sql import render_expr
 
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "<=>"})
+_FIRST_OF = frozenset({"coalesce", "ifnull", "nvl", "greatest", "least"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "DIV"})
 
 
@@ -47,9 +48,33 @@ def _judge(node: Node, scope: Scope) -> Iterator[Diagnostic]:
                 yield from _comparable("IN", operand, infer(operand, scope), operand, columns[0].type, node)
         case IsDistinct(left=left, right=right):
             yield from _comparison("IS DISTINCT FROM", left, right, scope, node)
-        case Case(operand=Node() as operand, branches=branches):
-            for when, _ in branches:
-                yield from _comparison("CASE", operand, when, scope, when)
+        case Case(operand=operand, branches=branches, otherwise=otherwise):
+            if operand is not None:
+                for when, _ in branches:
+                    yield from _comparison("CASE", operand, when, scope, when)
+            results = [then for _, then in branches]
+            yield from _one_kind("CASE", results if otherwise is None else [*results, otherwise], scope)
+        case Call(name=name, args=args) if name.lower() in _FIRST_OF:
+            yield from _one_kind(name, args, scope)
+        case Index(base=base):
+            type_ = infer(base, scope)
+            if not isinstance(type_, Array | Map) and not is_open(type_):
+                message = f"[...] needs an array or a map, but {render_expr(base)} is {type_}"
+                yield Diagnostic("WR223", message, node.span or base.span, _index_hint(base, type_))
+
+
+def _one_kind(what: str, values: Sequence[Expr], scope: Scope) -> Iterator[Diagnostic]:
+    """A list, map or struct is of no type with anything else."""
+    known = [(value, type_) for value in values if not is_open(type_ := infer(value, scope))]
+    for value, type_ in known[1:]:
+        first = known[0][1]
+        if "nested" in (family(first), family(type_)) and type(first) is not type(type_):
+            message = f"{what} gives one type, and {render_expr(value)} is {type_}, where {first} came before"
+            yield Diagnostic("WR223", message, value.span, f"write {render_expr(known[0][0])} and the others with one type")
+
+
+def _index_hint(base: Expr, type_: DataType) -> str:
+    return f"for a letter write SUBSTRING({render_expr(base)}, 1, 1)" if type_ == STRING else f"write {render_expr(base)} alone"
 
 
 def _arithmetic(node: Binary, scope: Scope) -> Iterator[Diagnostic]:
