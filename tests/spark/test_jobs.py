@@ -191,7 +191,9 @@ def test_stateless_statement_is_accounted_for_too(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("expr", "condition"), [("1 / (price - 1)", "DIVIDE_BY_ZERO"), ("CAST(price * 300 AS TINYINT)", "CAST_OVERFLOW")], ids=["division", "cast"]
+    ("expr", "condition"),
+    [("1 / (price - 1)", "DIVIDE_BY_ZERO"), ("CAST(price * 300 AS TINYINT)", "CAST_OVERFLOW")],
+    ids=["division", "cast"],
 )
 def test_error_policy_decides_about_what_cannot_be(spark: SparkSession, tmp_path: Path, expr: str, condition: str) -> None:
     _write(tmp_path, "1.json", [_trade("A", 1.0, 1000)])
