@@ -47,6 +47,7 @@ OTHER_CODES: dict[str, str] = {
     "WR850": "Spark stopped the job, for a reason of its own",
     "WR851": "a process of Spark did not start in time, because the machine is too busy",
     "WR852": "a batch gives the driver more rows than it takes",
+    "WR853": "a value cannot be computed, and 'error.policy' = 'fail' stops the job",
     "WR860": "a Kafka broker does not answer",
     "WR861": "a Kafka broker refuses the user or what it wants to do",
     "WR862": "a topic cannot be found",

@@ -40,6 +40,8 @@ class Aggregate:
     constant_args: tuple[int, ...] = ()
     # A part that is a list of numbers: ``{total}`` in ``finish`` is their sum, in the type that SUM gives them.
     total_of: str | None = None
+    # The part that holds the sum, or the values, of which the mean is taken: of decimals it has a type of its own.
+    mean_of: str | None = None
 
 
 # An aggregate whose form depends on how it is called: on the number of its arguments, or on ORDER BY. None: not in this way.

@@ -21,7 +21,7 @@ def count_distinct(call: Call) -> Aggregate:
 
 COLLECT_SET = Aggregate((SEEN,), "array_sort({v})")
 SUM = Aggregate((SEEN,), "{total}", total_of="v")
-AVG = Aggregate((SEEN,), "{total} / size({v})", total_of="v")
+AVG = Aggregate((SEEN,), "{total} / size({v})", total_of="v", mean_of="v")
 # What a value gives with itself is a zero of its type.
 BIT_XOR = Aggregate((SEEN,), "CASE WHEN size({v}) > 0 THEN aggregate({v}, element_at({v}, 1) ^ element_at({v}, 1), (a, e) -> a ^ e) END")
 

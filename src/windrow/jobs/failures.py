@@ -19,6 +19,16 @@ _TOO_MUCH = re.compile(r"is bigger than (?:local )?spark\.driver\.maxResultSize 
 _LESS = "allow more for this batch: --set spark.driver.maxResultSize=4g; 'files.per_batch' = '10', for example, lets later ones read less"
 
 
+# What 'error.policy' = 'fail' stops at: what happened, and what to write instead.
+_STRICT = {
+    "DIVIDE_BY_ZERO": ("a number was divided by zero", "write a / NULLIF(b, 0), or leave 'error.policy' out"),
+    "CAST_OVERFLOW": ("a number does not fit the type it is cast to", "write TRY_CAST(a AS INT), or cast to a larger type"),
+    "CAST_INVALID_INPUT": ("a text cannot be cast", "write TRY_CAST(a AS INT), or leave 'error.policy' out"),
+    "ARITHMETIC_OVERFLOW": ("a result does not fit its type", "cast one side to a larger type: CAST(a AS DECIMAL(38, 0)) * b"),
+}
+_CANNOT = re.compile(rf"\[({'|'.join(_STRICT)})(?:\.\w+)?\]")
+
+
 def is_sparks(error: Exception) -> bool:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
     from pyspark.errors import PySparkException
@@ -54,6 +64,9 @@ def as_job_error(error: Exception, job: str) -> JobError:
         return OutageError("WR851", f"job {job} stopped: a Python worker of Spark did not start within ten seconds", hint)
     if (too_much := _TOO_MUCH.search(text)) is not None:
         return JobError("WR852", f"job {job} stopped: a batch gives the driver more than the {too_much[1]} that Spark lets it take", _LESS)
+    if (cannot := _CANNOT.search(text)) is not None:
+        what, hint = _STRICT[cannot[1]]
+        return JobError("WR853", f"job {job} stopped: {what}, and 'error.policy' = 'fail' does not let that be NULL ({cannot[1]})", hint)
     describe: Callable[[], str] | None = getattr(error, "getCondition", None)
     lines = [line for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else type(error).__name__

@@ -56,8 +56,8 @@ class Finisher:
     def _with_values(self, table: pa.Table) -> DataFrame:
         """Emissions with the value of every aggregate and the answer of every subquery."""
         frame = self._spark.createDataFrame(table).coalesce(1)
-        lists = {name: kind.removeprefix("array<").removesuffix(">") for name, kind in frame.dtypes if kind.startswith("array<")}
-        frame = frame.selectExpr("*", *(f"{finish_sql(item, lists)} AS {quote(item.slot)}" for item in self._stage.aggregates))
+        types = dict(frame.dtypes)
+        frame = frame.selectExpr("*", *(f"{finish_sql(item, types)} AS {quote(item.slot)}" for item in self._stage.aggregates))
         return consult(frame, self._stage.consults, self._tables)
 
     def _rename(self, table: pa.Table, arrival: int) -> pa.Table:

@@ -42,6 +42,7 @@ _ALONE = "_alone"  # whether a row is a piece of its batch by itself
 ONE = "1L"
 # Rows with these fates do not move a clock.
 STILL = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)
+_MOST_DIGITS = 38
 _PLACE = "seq"  # the part of LAST that says where in the input its row stands
 
 
@@ -418,18 +419,37 @@ def row_columns(stage: Aggregate, request: FeedRequest, frame: str = "") -> dict
     return wanted
 
 
-def finish_sql(item: AggregateItem, element_types: Mapping[str, str]) -> str:
-    """An aggregate's value from its merged parts. ``element_types`` has the type of the elements of each part that is a list."""
+def finish_sql(item: AggregateItem, types: Mapping[str, str]) -> str:
+    """An aggregate's value from its merged parts, of which ``types`` has the types."""
     args = arguments_of(item.call)
     form = form_of(item)
     constants = {str(i): args[i] for i in form.constant_args if i < len(args)}
     names = {name: quote(column) for name, column in part_names(item).items()}
     text = form.finish
     if form.total_of is not None:
-        text = text.replace("{total}", _total_sql(f"{{{form.total_of}}}", element_types[part_names(item)[form.total_of]]))
+        text = text.replace("{total}", _total_sql(f"{{{form.total_of}}}", _element(types[part_names(item)[form.total_of]])))
     for name, value in {**names, **constants}.items():
         text = text.replace("{" + name + "}", value)
-    return text
+    mean = None if form.mean_of is None else _mean_type(types[part_names(item)[form.mean_of]])
+    return text if mean is None else f"CAST({text} AS {mean})"
+
+
+def _element(list_type: str) -> str:
+    return list_type.removeprefix("array<").removesuffix(">")
+
+
+def _mean_type(type_: str) -> str | None:
+    """What Spark's AVG gives of decimals, told by the type of their sum or of a list of them; None where they are none.
+
+    >>> _mean_type("decimal(20,2)"), _mean_type("array<decimal(10,2)>"), _mean_type("double")
+    ('DECIMAL(14,6)', 'DECIMAL(14,6)', None)
+    """
+    if not _element(type_).startswith("decimal("):
+        return None
+    precision, scale = map(int, _element(type_).removeprefix("decimal(").removesuffix(")").split(","))
+    # A sum has ten digits more than its values, unless there are no more to have.
+    own = precision if type_.startswith("array<") or precision == _MOST_DIGITS else precision - 10
+    return f"DECIMAL({min(_MOST_DIGITS, own + 4)},{min(_MOST_DIGITS, scale + 4)})"
 
 
 def _total_sql(values: str, element_type: str) -> str:

@@ -55,3 +55,19 @@ def test_a_batch_of_more_than_the_driver_takes_says_what_to_do(limit: str) -> No
     assert found.message == "job candles stopped: a batch gives the driver more than the 1024.0 MiB that Spark lets it take"
     assert found.hint is not None
     assert "files.per_batch" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "hint"),
+    [
+        ("[DIVIDE_BY_ZERO] Division by zero.", "a number was divided by zero", "NULLIF"),
+        ("[CAST_OVERFLOW] The value 300 of the type", "a number does not fit the type it is cast to", "TRY_CAST"),
+        ("[CAST_INVALID_INPUT] The value 'x'", "a text cannot be cast", "TRY_CAST"),
+        ("[ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION] long overflow", "a result does not fit its type", "DECIMAL"),
+    ],
+)
+def test_what_cannot_be_computed_says_what_to_write(text: str, what: str, hint: str) -> None:
+    found = as_job_error(RuntimeError(text), "ratios")
+    assert found.code == "WR853"
+    assert found.message.startswith(f"job ratios stopped: {what}, and 'error.policy' = 'fail' does not let that be NULL (")
+    assert hint in (found.hint or "")
