@@ -35,7 +35,7 @@ CODES: dict[str, str] = {
     "WR236": "QUALIFY without a window function",
     "WR237": "groups compared with each other that do not come out together",
     "WR238": "DISTINCT beside OVER",
-    "WR239": "SET_HEADER or REMOVE_HEADER outside the select list",
+    "WR239": "SET_HEADER or REMOVE_HEADER outside the select list, or in a branch of it",
     "WR240": "WINDOW without anything to aggregate",
     "WR241": "a window over a column that is not a time",
     "WR242": "a length that is zero or negative",
