@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, C
 from windrow.model.zone import UTC
 from windrow.plan import bare_names
 from windrow.settings import environment
+from windrow.spark.session import adopt_session
 from windrow.sql import parse
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
@@ -69,7 +71,7 @@ class CaseRunner:
         seed: int = 0,
         granularity: str = "batch",
     ) -> None:
-        self._spark = spark
+        self._spark = _beside(spark)
         self._streaming = streaming
         self._restarts = restart_every_batch
         self._batches = batches
@@ -131,6 +133,12 @@ class CaseRunner:
                 return engine.finish()
             finally:
                 engine.close()
+
+
+@lru_cache(maxsize=2)
+def _beside(spark: SparkSession) -> SparkSession:
+    """Made once for a session: what a case means does not depend on its settings."""
+    return adopt_session(spark)
 
 
 def _apply(engine: Engine, action: Action) -> None:
