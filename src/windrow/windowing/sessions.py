@@ -297,6 +297,9 @@ class SessionStep:
         if self.lateness:
             # The final emission counts as a revision for the corrections that may follow. What was not said by now is said no more.
             changed = {REVISION: numbered, **({DIRTY: pl.lit(False)} if self._books else {})}
+            if self._books and self.speech.on_close:
+                # A late row may open the session again, and EVERY counts from when it last spoke.
+                changed[EMITTED_AT] = pl.lit(tick.now, pl.Int64)
             held, shelf = shelf.take(due.select(self.layout.keys).unique())
             assert held is not None
             after = (pl.when(is_closing).then(new).otherwise(pl.col(name)).alias(name) for name, new in changed.items())
