@@ -15,7 +15,7 @@ from windrow.plan.stages import Derive, Job, LookBack, Read
 from windrow.spark.carrying import ROW, carried_row, unpack_rows
 from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.expressions import of_batch, to_sql
-from windrow.spark.feeds import JUDGED, ROWS_COUNT
+from windrow.spark.feeds import JUDGED, ROWS_COUNT, STILL
 from windrow.spark.flow import Flow
 from windrow.spark.lanes import lane_of
 from windrow.spark.marks import OWN_MARK, SOURCE_MARK, marks_sql
@@ -200,7 +200,7 @@ def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: 
 
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
-    still = pa.array([f.value for f in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], found[JUDGED].type)
+    still = pa.array([fate.value for fate in STILL], found[JUDGED].type)
     moving = found.filter(pc.invert(pc.is_in(found[JUDGED], still)))
     reached = moving.group_by(LANE).aggregate([(GREATEST, "max")]).to_pylist()
     return {row[LANE]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}

@@ -7,15 +7,14 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.model.fate import Fate
-from windrow.spark.feeds import JUDGED
+from windrow.spark.feeds import JUDGED, STILL
 from windrow.spark.home import Gathered
 from windrow.spark.querying import Select
 
 # After a batch that had to be read by its text, so many are read that way at once: where one has odd rows, the next may have some too.
 _WARY = 15
-# Rows with these fates are set aside with the text that they were.
-_BY_TEXT = pa.array([fate.value for fate in (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)], pa.int32())
+# Rows that move no clock are those that their source sets aside, with the text that they were.
+_BY_TEXT = pa.array([fate.value for fate in STILL], pa.int32())
 
 
 class QuickLooks:
