@@ -71,7 +71,7 @@ class CaseRunner:
         seed: int = 0,
         granularity: str = "batch",
     ) -> None:
-        self._spark = _beside(spark)
+        self._spark = spark
         self._streaming = streaming
         self._restarts = restart_every_batch
         self._batches = batches
@@ -123,7 +123,7 @@ class CaseRunner:
         if self._restarts:
             actions = [step for action in actions for step in ((action, Restart()) if isinstance(action, Feed) else (action,))]
         with tempfile.TemporaryDirectory(prefix="windrow-case-") as folder:
-            spark = in_zone(self._spark, compiled.plan.jobs[0].time_zone if compiled.plan.jobs else UTC)
+            spark = in_zone(_beside(self._spark), compiled.plan.jobs[0].time_zone if compiled.plan.jobs else UTC)
             engine: Engine = (StreamingEngine if self._streaming else DirectEngine)(
                 spark, compiled, _partitions(case, streams), Path(folder), self._home
             )
