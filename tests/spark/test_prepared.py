@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow
+from windrow.spark.beneath import Beneath
 from windrow.spark.expressions import of_batch
 from windrow.spark.prepared import Prepared
 from windrow.spark.querying import Queries, Select
@@ -137,3 +140,104 @@ def test_rows_that_are_put_in_order_come_together(spark: SparkSession) -> None:
     assert Queries().table(rows, counted.format, in_shares=True).sort_by("k").to_pylist() == [{"k": 1, "most": 50}, {"k": 2, "most": 50}]
     different = "SELECT k % 1 AS z, count(DISTINCT k) AS kinds FROM {} GROUP BY k % 1"
     assert Queries().table(rows, different.format, in_shares=True)["kinds"].to_pylist() == [2]
+
+
+BENEATH = """
+CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT{more}) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'parquet', 'files.per_batch' = '2',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '1s');
+CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(price) AS total, MAX(_offset) AS place, MIN(_topic) AS path
+  FROM trades GROUP BY symbol WINDOW TUMBLING(10s) {emit}
+  WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+"""
+
+
+@pytest.fixture
+def beneath(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of every question: whether it was put right on what makes the rows."""
+    found: list[bool] = []
+    of = Beneath.of
+
+    def noting(self: Beneath, given: DataFrame, rows: object) -> object:
+        plan = of(self, given, rows)
+        found.append(plan is not None)
+        return plan
+
+    monkeypatch.setattr(Beneath, "of", noting)
+    return found
+
+
+def _parquet(folder: Path, more: int = 0) -> None:
+    (folder / "in").mkdir(parents=True)
+    for number in range(6):
+        times = [START + number * 10_000 + i * 900 for i in range(6)] + [START]
+        columns = {"symbol": ["A", "B"] * 3 + ["A"], "price": [i + number * 1.0 for i in range(6)] + [1000.0], "ts": times}
+        columns |= {f"c{i}": [float(i)] * 7 for i in range(more)}
+        path = folder / "in" / f"{number}.parquet"
+        pq.write_table(pa.table(columns), path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def _ask(spark: SparkSession, folder: Path, emit: str, more: int = 0) -> tuple[list[str], list[str], int]:
+    """What came out, what was set aside, and how many rows that were."""
+    columns = "".join(f", c{i} DOUBLE" for i in range(more))
+    sql = BENEATH.format(folder=folder, emit=emit, more=columns)
+    jobs = windrow.run(sql, spark=spark, mode="until_end", state=folder / "state")
+    assert jobs.await_end(120)
+    assert jobs.status()[0].ledger.is_balanced
+    out = [line for path in sorted((folder / "out").glob("batch-*.json")) for line in path.read_text().splitlines()]
+    tables = [pq.read_table(path).drop_columns(["arrived_at"]) for path in sorted((folder / "state").rglob("dead_letters/*.parquet"))]
+    letters = [str(letter) for table in tables for letter in table.to_pylist()]
+    return out, letters, jobs.status()[0].ledger.statements["out"].dead["WR705"]
+
+
+@pytest.mark.parametrize("emit", ["", "EMIT CHANGES", "EMIT CHANGES PER BATCH"])
+def test_what_makes_the_rows_gives_what_the_rows_would(
+    spark: SparkSession, tmp_path: Path, beneath: list[bool], monkeypatch: pytest.MonkeyPatch, emit: str
+) -> None:
+    _parquet(tmp_path)
+    out, letters, late = _ask(spark, tmp_path, emit)
+    assert beneath
+    assert all(beneath)
+    monkeypatch.setattr(Beneath, "of", lambda *_: None)
+    for name in ("out", "state"):
+        shutil.rmtree(tmp_path / name)
+    assert (out, letters, late) == _ask(spark, tmp_path, emit)
+    assert late == 4
+    assert letters
+    assert "0.parquet" in out[0]
+
+
+def test_a_method_that_java_would_not_compile_is_not_made(
+    spark: SparkSession, tmp_path: Path, beneath: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _parquet(tmp_path)
+    monkeypatch.setattr("windrow.spark.beneath._LONGEST_METHOD", 100)
+    assert len(_ask(spark, tmp_path, "")[0]) == 12
+    assert not any(beneath)
+
+
+def test_a_plan_as_wide_as_its_source_is_compiled(
+    spark: SparkSession, tmp_path: Path, beneath: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's own limit is 100 columns."""
+    _parquet(tmp_path, more=110)
+    lengths: list[int] = []
+    measure = Beneath._longest_method
+
+    def noting(self: Beneath, plan: object) -> int:
+        lengths.append(measure(self, plan))
+        return lengths[-1]
+
+    monkeypatch.setattr(Beneath, "_longest_method", noting)
+    assert len(_ask(spark, tmp_path, "", more=110)[0]) == 12
+    assert len(lengths) == 1
+    assert lengths[0] > 8000, "it is compiled, and too long to be put on what makes the rows"
+    assert not any(beneath)
+
+
+def test_other_rows_than_those_of_the_stream_come_as_they_are(spark: SparkSession, tmp_path: Path, beneath: list[bool]) -> None:
+    """JSON lines are read by a reader of their own."""
+    assert len(_run(spark, tmp_path)) == 2 * BATCHES
+    assert beneath
+    assert not any(beneath)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.connectors.streaming import messages_of
+from windrow.spark.beneath import Beneath, over
 from windrow.spark.expressions import BATCH_CONSTANT
+from windrow.spark.jvm import jvm_of, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,6 +65,8 @@ def _filled(template: str, values: Sequence[int]) -> str:
 class Prepared:
     """``above`` are the operators from the first to the last, ``shape`` is that of the rows, ``leaf_of`` makes what reads them.
 
+    ``beneath`` finds what can be asked instead of finished rows.
+
     ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``no_children`` is Spark's empty list.
     ``exchange`` is the place among the operators of the one that brings together what tasks have of the same groups, if it is the only one.
     """
@@ -71,6 +75,7 @@ class Prepared:
     schema: pa.Schema
     above: tuple[Any, ...]
     leaf_of: Callable[[Any], Any]
+    beneath: Beneath
     no_children: Any
     shape: str
     slots: tuple[tuple[Any, ...], ...]
@@ -79,7 +84,7 @@ class Prepared:
     def fits(self, given: DataFrame) -> bool:
         """Whether these are rows such as the plan was made for."""
         plan = given._jdf.logicalPlan()
-        return _name(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
+        return kind_of(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
 
     def run(self, given: DataFrame, values: Sequence[int], *, in_shares: bool = False) -> pa.Table:
         """``in_shares``: a group may come several times, once from each task that has rows of it."""
@@ -88,12 +93,11 @@ class Prepared:
                 array.setLong(0, value)
         rows = given._jdf.logicalPlan().rdd()
         left_out = self.exchange if in_shares and rows.getNumPartitions() <= _MOST_SHARES else None
-        plan = self.leaf_of(rows)
+        plan = self.beneath.of(given, rows) or self.leaf_of(rows)
         for place, operator in enumerate(self.above):
             if place != left_out:
-                # None of the operators has another child.
-                plan = operator.withNewChildren(self.no_children.appended(plan))
-        served = _jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
+                plan = over(operator, plan, self.no_children)
+        served = jvm_of(given).PythonRDD.collectAndServe(self.frame._jdf.toArrowBatchRdd(plan))
         batches = [pa.ipc.read_record_batch(pa.py_buffer(message), self.schema) for message in messages_of(served)]
         return pa.Table.from_batches(batches, self.schema)
 
@@ -103,7 +107,7 @@ def prepare(given: DataFrame, template: str, values: Sequence[int], make: Callab
     from pyspark.sql.pandas.types import to_arrow_schema
 
     plan = given._jdf.logicalPlan()
-    if _name(plan) != "LogicalRDD" or not _is_anyhow(plan):
+    if kind_of(plan) != "LogicalRDD" or not _is_anyhow(plan):
         return None
     marks = [_FIRST_MARK + number for number in range(len(values))]
     frame = make(_filled(template, marks))
@@ -119,7 +123,10 @@ def prepare(given: DataFrame, template: str, values: Sequence[int], make: Callab
     above.reverse()
     schema = to_arrow_schema(frame.schema, timezone="UTC")
     leaf_of, shape = _leaves_like(frame, leaf), plan.schema().json()
-    return Prepared(frame, schema, tuple(above), leaf_of, leaf.children(), shape, slots, _exchange_of_groups([_name(one) for one in above]))
+    none = leaf.children()
+    beneath = Beneath(frame, above, leaf, none)
+    exchange = _exchange_of_groups([kind_of(one) for one in above])
+    return Prepared(frame, schema, tuple(above), leaf_of, beneath, none, shape, slots, exchange)
 
 
 def _exchange_of_groups(names: Sequence[str]) -> int | None:
@@ -140,12 +147,12 @@ def _exchange_of_groups(names: Sequence[str]) -> int | None:
 
 def _is_anyhow(plan: Any) -> bool:
     """Whether rows lie about in no order that a plan could have been built on."""
-    return _name(plan.outputPartitioning()) == "UnknownPartitioning" and bool(plan.outputOrdering().isEmpty())
+    return kind_of(plan.outputPartitioning()) == "UnknownPartitioning" and bool(plan.outputOrdering().isEmpty())
 
 
 def _is_repeatable(frame: DataFrame, analyzed: Any) -> bool:
     """Not so: random numbers, the current time, answers of subqueries."""
-    patterns = _jvm_of(frame).org.apache.spark.sql.catalyst.trees.TreePattern
+    patterns = jvm_of(frame).org.apache.spark.sql.catalyst.trees.TreePattern
     differing = (patterns.CURRENT_LIKE(), patterns.EXPRESSION_WITH_RANDOM_SEED(), patterns.PLAN_EXPRESSION())
     return not any(analyzed.containsPattern(pattern) for pattern in differing)
 
@@ -153,15 +160,15 @@ def _is_repeatable(frame: DataFrame, analyzed: Any) -> bool:
 def _operators(plan: Any) -> tuple[list[Any], Any | None]:
     """From the last to the one before the leaf; no leaf where there is an operator that is not known."""
     above = []
-    while _name(plan) in _KNOWN:
+    while kind_of(plan) in _KNOWN:
         above.append(plan)
         plan = plan.children().head()
-    return above, plan if _name(plan) == "RDDScanExec" and _is_anyhow(plan) else None
+    return above, plan if kind_of(plan) == "RDDScanExec" and _is_anyhow(plan) else None
 
 
 def _leaves_like(frame: DataFrame, leaf: Any) -> Callable[[Any], Any]:
     """What is asked of the leaf is asked once: each question is a call into the JVM."""
-    scan = _jvm_of(frame).org.apache.spark.sql.execution.RDDScanExec
+    scan = jvm_of(frame).org.apache.spark.sql.execution.RDDScanExec
     output, others = leaf.output(), (leaf.name(), leaf.outputPartitioning(), leaf.outputOrdering(), leaf.stream())
     return lambda rdd: scan(output, rdd, *others)
 
@@ -177,13 +184,3 @@ def _slots(above: Sequence[Any], marks: Sequence[int]) -> tuple[tuple[Any, ...],
                 if text in found:
                     found[text].append(leaves.apply(place).value())
     return tuple(tuple(arrays) for arrays in found.values())
-
-
-def _name(thing: Any) -> str:
-    return str(thing.getClass().getSimpleName())
-
-
-def _jvm_of(frame: DataFrame) -> Any:
-    jvm = frame.sparkSession._jvm
-    assert jvm is not None
-    return jvm
