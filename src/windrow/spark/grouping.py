@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -173,8 +174,11 @@ class Grouping:
         """Running totals of rows that come one by one."""
         single = SingleRows(stage, replace(request, view=rows.source))
         fed = self._queries.table(rows, lambda _: single.sql)
-        kept = single.kept(fed)
-        return Gathered(single.books(fed), None if kept is None else runs.totals(kept, single.sources))
+        with ThreadPoolExecutor(1) as beside:
+            books = beside.submit(single.books, fed)
+            kept = single.kept(fed)
+            totals = None if kept is None else runs.totals(kept, single.sources)
+            return Gathered(books.result(), totals)
 
     def _ask(self, stage: Aggregate, request: FeedRequest, run: Run, gather: Callable[[Callable[[str], str]], Gathered]) -> Gathered:
         """What the executors say of a batch. They are asked for headers from the batch on in which a row of the source has any."""

@@ -36,9 +36,9 @@ class RowRuns:
     def totals(self, rows: pa.Table, sources: Mapping[str, str | None]) -> pa.Table:
         """Rows in their order, with totals instead of single values, and the numbers of their panes where that helps."""
         rows = in_order(rows)
-        panes = pl.DataFrame({name: pl.from_arrow(rows[name]) for name in self.pane})
-        numbers = pane_numbers(panes, self.pane)
-        totals = self._run_up(rows, panes if numbers is None else numbers.to_frame(), sources)
+        numbers = pane_numbers(rows, self.pane)
+        panes = pl.DataFrame({name: pl.from_arrow(rows[name]) for name in self.pane}) if numbers is None else numbers.to_frame()
+        totals = self._run_up(rows, panes, sources)
         fields, columns = [], []
         for name, source in sources.items():
             field = _ONES if source is None else rows.schema.field(source)

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from windrow.model.running import Run
@@ -47,17 +48,46 @@ def _drawn(seed: object, *values: list[object], rows: int = 300) -> pl.DataFrame
     return drawn.with_columns(pl.col(pl.Null).cast(pl.Int64))
 
 
+def _as_spark_gives_it(rows: pl.DataFrame) -> pa.Table:
+    """In many small batches, with offsets of four bytes."""
+    table = rows.to_arrow()
+    fields = [field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field for field in table.schema]
+    return pa.Table.from_batches(table.cast(pa.schema(fields)).to_batches(max_chunksize=7))
+
+
+def test_texts_of_the_second_share_alone_have_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "_MANY", 2)
+    rows = pl.DataFrame({"_k0": ["a", None, "b", "a", "c", None, "b", "d", "c", "a"] * 4}).head(30)
+    halves = pl.concat([rows.filter(pl.col("_k0").is_in(["a", None], nulls_equal=True)), rows.filter(pl.col("_k0").is_in(["b", "c", "d"]))])
+    numbers = pane_numbers(halves, ("_k0",))
+    assert numbers is not None
+    assert _first_seen(numbers.to_list()) == _first_seen(halves["_k0"].to_list())
+
+
+def test_a_share_of_nulls_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "_MANY", 2)
+    for values in ([None] * 10 + ["a"] * 10, ["a"] * 10 + [None] * 10, [None] * 20):
+        numbers = pane_numbers(pl.DataFrame({"_k0": pl.Series(values, dtype=pl.String)}), ("_k0",))
+        assert numbers is not None
+        assert _first_seen(numbers.to_list()) == _first_seen(values)
+
+
 def _first_seen(values: Sequence[object]) -> list[int]:
     """Two lists tell rows apart in the same way if these are equal."""
     first: dict[object, int] = {}
     return [first.setdefault(value, place) for place, value in enumerate(values)]
 
 
+@pytest.mark.parametrize("many", [2, 1000], ids=["in shares", "at once"])
+@pytest.mark.parametrize("is_arrow", [False, True])
 @pytest.mark.parametrize("one", KEYS)
 @pytest.mark.parametrize("other", KEYS)
-def test_rows_of_one_pane_and_no_others_have_a_number(one: str, other: str) -> None:
+def test_rows_of_one_pane_and_no_others_have_a_number(
+    one: str, other: str, is_arrow: bool, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbering, "_MANY", many)
     rows = _drawn(one + other, KEYS[one], KEYS[other])
-    numbers = pane_numbers(rows, ("_k0", "_k1"))
+    numbers = pane_numbers(_as_spark_gives_it(rows) if is_arrow else rows, ("_k0", "_k1"))
     assert numbers is not None
     assert numbers.null_count() == 0
     assert numbers.dtype == pl.UInt32

@@ -101,13 +101,16 @@ class FileSink:
         """A large table as several files, which are made beside each other."""
         parts = _parts(table) if self._settings.format == "parquet" else [table]
         staged = [f"{names.staging}/table-{number:05d}" for number in range(len(parts))]
+
+        def stage(name: str, part: pa.Table) -> None:
+            self._folder.write(name, _encode(part, columns, self._settings))
+
         if len(parts) == 1:
-            self._folder.write(staged[0], _encode(table, columns, self._settings))
-            return staged
-        with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
-            files = pool.map(lambda part: _encode(part, columns, self._settings), parts)
-            for name, data in zip(staged, files, strict=True):
-                self._folder.write(name, data)
+            stage(staged[0], table)
+        else:
+            with ThreadPoolExecutor(_MOST_AT_ONCE) as pool:
+                # Asked for, so that what failed in one of them is raised here.
+                list(pool.map(stage, staged, parts))
         return staged
 
     def _stage_frame(self, frame: DataFrame, columns: tuple[str, ...], names: BatchNames) -> tuple[list[str], int]:
