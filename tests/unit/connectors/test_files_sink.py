@@ -120,6 +120,22 @@ def test_a_smaller_table_leaves_no_file_of_a_larger_one(tmp_path: Path, monkeypa
     assert [path.name for path in tmp_path.glob("batch-*")] == ["batch-0000000003-out-00000.parquet"]
 
 
+def test_only_values_that_come_again_get_a_dictionary(tmp_path: Path) -> None:
+    rows = range(60_000)
+    table = pa.table(
+        {"key": [f"k{n % 9}" for n in rows], "count": [n // 9 % 50 for n in rows], "total": list(rows), "mean": [n / 7 for n in rows]}
+    )
+    sink(tmp_path / "flat", format="parquet").write(Output(0, ("key", "count", "total", "mean"), table=table))
+    path = tmp_path / "flat/batch-0000000000-out-00000.parquet"
+    group = pq.read_metadata(path).row_group(0)
+    having = [group.column(n).path_in_schema for n in range(4) if "RLE_DICTIONARY" in group.column(n).encodings]
+    assert having == ["key", "count"]
+    assert pq.read_table(path).equals(table)
+    nested = table.append_column("list", pa.array([[n % 2] for n in rows]))
+    sink(tmp_path / "nested", format="parquet").write(Output(0, ("list", "total"), table=nested))
+    assert pq.read_table(tmp_path / "nested/batch-0000000000-out-00000.parquet").equals(nested.select(["list", "total"]))
+
+
 def test_a_large_table_of_texts_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_sink, "_FEW_ROWS", 10)
     sink(tmp_path).write(Output(0, ("n",), table=_many(50)))
