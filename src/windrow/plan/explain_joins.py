@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from windrow.model.expr import Binary, Call, Column, Expr, Node, transform
+from windrow.model.window import DropLate
 from windrow.plan.join_names import all_of
-from windrow.plan.stages import Answer, Enrich, Explode, IntervalJoin, LoadTable
+from windrow.plan.stages import Answer, Enrich, Explode, IntervalJoin, JoinWindow, LoadTable
 from windrow.sql import render_expr, render_query
 from windrow.sql.durations import show_duration
 
@@ -79,8 +80,25 @@ def join_facts(stage: IntervalJoin) -> Iterator[tuple[str, str]]:
         yield "and", as_written(stage.residual)
     kept = [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if keeps]
     yield "unpaired", f"rows of {' and '.join(kept)} come out once, when no partner can come" if kept else "left out"
-    yield "remembers", f"a left row for {show_duration(max(stage.high, 0))}, a right row for {show_duration(max(-stage.low, 0))}"
+    yield "remembers", _memory(stage)
+    yield "late rows", f"{'dropped and counted' if isinstance(stage.late, DropLate) else 'a dead letter'}, {_late_when(stage)}"
     yield "why", stage.reason
+
+
+def _memory(stage: IntervalJoin) -> str:
+    if stage.inside is None:
+        return f"a left row for {show_duration(max(stage.high, 0))}, a right row for {show_duration(max(-stage.low, 0))}"
+    lateness = f" and {show_duration(stage.inside.lateness)} more" if stage.inside.lateness else ""
+    return f"a row until its last window has ended{lateness}"
+
+
+def _late_when(stage: IntervalJoin) -> str:
+    if stage.inside is not None and stage.inside.judges_first:
+        return "if every window of the row has closed for good"
+    inputs = [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if not keeps]
+    if not inputs:
+        return "but no row is late: both sides come out unpaired"
+    return f"if a row of {' or '.join(inputs)} is behind the watermark, meets nothing, and nothing can come any more"
 
 
 def _equalities(stage: IntervalJoin) -> Expr:
@@ -127,7 +145,13 @@ def join_json(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> di
                 "keeps_left": stage.keeps_left,
                 "keeps_right": stage.keeps_right,
                 "is_strict": stage.is_strict,
+                "inside": None if stage.inside is None else _window_json(stage.inside),
+                "late": "drop" if isinstance(stage.late, DropLate) else "dead_letter",
             }
+
+
+def _window_json(inside: JoinWindow) -> dict[str, Any]:
+    return {"size_us": inside.size, "advance_us": inside.advance, "offset_us": inside.offset, "allowed_lateness_us": inside.lateness}
 
 
 def join_label(stage: LoadTable | Explode | Answer | Enrich | IntervalJoin) -> list[str]:

@@ -17,11 +17,11 @@ from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, 
 from windrow.model.options import Options
 from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
 from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
-from windrow.model.window import Sliding, Tumbling
+from windrow.model.window import DeadLetterLate, DropLate, EventTime, Sliding, Tumbling, UpdatePrevious, WindowClause
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
-from windrow.plan.selects import has_groups
+from windrow.plan.selects import has_groups, lateness_of
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
-from windrow.plan.stages import Enrich, IntervalJoin, Lookup, Side
+from windrow.plan.stages import Enrich, IntervalJoin, JoinWindow, Lookup, Side
 from windrow.sql.durations import show_duration
 from windrow.windowing.columns import FINAL
 
@@ -181,6 +181,8 @@ class _Chain:
             lag=lag,
             is_strict=is_strict(self.options),
             reason=f"a row is kept until the watermark has passed every time it could be paired with: {reach}",
+            inside=inside.window,
+            late=DropLate() if self.select.window is not None and isinstance(self.select.window.late, DropLate) else DeadLetterLate(),
         )
 
     @property
@@ -200,13 +202,16 @@ class _Chain:
         found = find_bound(conditions, sides.of_time)
         if found is not None:
             return found, _Inside()
-        kind = self.select.window.kind if self.select.window is not None else None
-        assert isinstance(kind, Tumbling | Sliding), "a join without a time bound passed the checks"
+        clause = self.select.window
+        assert clause is not None, "a join without a time bound passed the checks"
+        kind = clause.kind
+        assert isinstance(kind, Tumbling | Sliding), "windows whose bounds the rows make passed the checks"
         # Rows that share a window are less than its size apart.
         bound = TimeBound(*times, 1 - kind.size, kind.size - 1, ())
         if isinstance(kind, Tumbling):
-            return bound, _Inside(keys=((_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind)),))
-        return bound, self._inside_overlapping(kind, right)
+            starts = (_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind))
+            return bound, _Inside(keys=(starts,), window=_join_window(clause, kind))
+        return bound, replace(self._inside_overlapping(kind, right), window=_join_window(clause, kind))
 
     def _inside_overlapping(self, window: Sliding, right: Side) -> _Inside:
         position = next(place for place, given in enumerate(self.inputs) if given.alias == right.prefix)
@@ -222,6 +227,18 @@ class _Inside:
 
     keys: tuple[tuple[Expr, Expr], ...] = ()
     conditions: tuple[Expr, ...] = ()
+    window: JoinWindow | None = None
+
+
+def _join_window(clause: WindowClause, kind: Tumbling | Sliding) -> JoinWindow:
+    """Where late rows are to be counted elsewhere, or make up a stream of pairs, they must first be paired.
+
+    So must they where the windows have another clock than the rows.
+    """
+    has_own_clock = clause.watermark is not None or clause.time != EventTime()
+    is_plain = clause.late in (None, DeadLetterLate()) or isinstance(clause.late, DropLate | UpdatePrevious)
+    advance = kind.size if isinstance(kind, Tumbling) else kind.advance
+    return JoinWindow(kind.size, advance, kind.offset, lateness_of(clause), judges_first=is_plain and not has_own_clock)
 
 
 def _micros(time: Expr) -> Expr:

@@ -166,7 +166,7 @@ def _plan_aggregate(
         on_arrival=window is not None and isinstance(window.time, ProcessingTime),
         delay=_delay(window),
         punctuation=_punctuation(window, scope),
-        lateness=_lateness(window),
+        lateness=lateness_of(window),
         late=late,
         speech=speech,
         when=when,
@@ -374,7 +374,7 @@ def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
             return Feed.RUNNING, "every row shows what it changed, in input order"
         case None:
             return Feed.WINDOWS, "one pane per group, for ever"
-        case Sliding() if window is not None and isinstance(window.late, IncludeInNext) and _lateness(window):
+        case Sliding() if window is not None and isinstance(window.late, IncludeInNext) and lateness_of(window):
             return Feed.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
         case Tumbling() | Sliding() if speech == AT_CLOSE:
             return Feed.SLICES, "windows speak once, when they close: they are merged from slices then"
@@ -410,7 +410,7 @@ def _punctuation(window: WindowClause | None, scope: _Scope) -> Expr | None:
             return None
 
 
-def _lateness(window: WindowClause | None) -> int:
+def lateness_of(window: WindowClause | None) -> int:
     if window is None:
         return 0
     if window.allowed_lateness is not None:

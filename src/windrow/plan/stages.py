@@ -10,7 +10,7 @@ from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Metric
 from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
-from windrow.model.window import DeadLetterLate, LateStrategy, Rows, Session, Sliding, Tumbling
+from windrow.model.window import DeadLetterLate, DropLate, LateStrategy, Rows, Session, Sliding, Tumbling
 from windrow.model.zone import UTC
 from windrow.windowing.speech import Speech
 
@@ -329,6 +329,20 @@ class Enrich:
 
 
 @dataclass(frozen=True)
+class JoinWindow:
+    """Windows that two streams join inside of, and how long after its end a window takes rows.
+
+    ``judges_first``: a row whose last window has closed for good is set aside before it can meet one that is still there.
+    """
+
+    size: int
+    advance: int
+    offset: int
+    lateness: int
+    judges_first: bool
+
+
+@dataclass(frozen=True)
 class IntervalJoin:
     """Pairs of rows of two streams with equal keys and ``low <= right time - left time <= high`` (microseconds)."""
 
@@ -346,16 +360,29 @@ class IntervalJoin:
     lag: int = 0
     is_strict: bool = False
     reason: str = ""
+    # The windows that rows join inside of, if it is these that bound the join.
+    inside: JoinWindow | None = None
+    late: DeadLetterLate | DropLate = field(default_factory=DeadLetterLate)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.left.input, self.right.input)))
 
     @property
+    def kept_for(self) -> tuple[int, int]:
+        """How long a left and a right row can find a partner: after their time, or after the start of their last window.
+
+        A row with the watermark's own time is not late, so a row goes when the watermark is beyond all that it reaches.
+        """
+        if self.inside is not None:
+            return (self.inside.size + self.inside.lateness,) * 2
+        return self.high + 1, 1 - self.low
+
+    @property
     def held_back(self) -> int:
         """How far behind the watermark an unmatched row may come out: what follows must wait as long."""
-        reaches = [self.high] * self.keeps_left + [-self.low] * self.keeps_right
-        return max([0, *(self.lag + reach + 1 for reach in reaches)])
+        left, right = self.kept_for
+        return max([0, *[self.lag + left] * self.keeps_left, *[self.lag + right] * self.keeps_right])
 
 
 @dataclass(frozen=True)

@@ -95,13 +95,16 @@ class Accountant:
         return _greatest_by_partition(found)
 
     def account_rows(self, read: Read, rows: pa.Table, given: Select, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
-        """The same for rows that are in the driver already, with what ``marks`` asks of them: gives those that go on, and the maxima."""
+        """The same for rows that are in the driver already, with what ``marks`` asks of them: gives those that go on, and the maxima.
+
+        Rows that go on keep their text: a join may still find them to be late.
+        """
         by = [JUDGED, LANE, ROW]
         behind = rows[BEHIND].cast(pa.int64())
         asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
         found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
         maxima = self.book(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), given, result)
-        return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns(list(RIDING)), maxima
+        return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns([name for name in RIDING if name != ROW]), maxima
 
     def refuse_failed(self, read: Read, found: pa.Table) -> None:
         """Rows whose policy is to stop the job, before anything of their batch is written."""

@@ -11,19 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ
+from windrow.model.fate import Fate
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.model.types import ColumnDef
+from windrow.model.window import DropLate
 from windrow.plan.stages import IntervalJoin, Side
+from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.derive import TRAVELLING
 from windrow.spark.emissions import UTC_MICROS
 from windrow.spark.enrich import qualified
 from windrow.spark.expressions import quote, to_sql
+from windrow.spark.feeds import JUDGED
 from windrow.spark.flow import Flow
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import strictness
 from windrow.spark.reading import spark_type
 from windrow.spark.state_file import frame_of
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, find_pairs
+from windrow.windowing.columns import NEVER
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
 from windrow.windowing.step import Tables, Tick
 
 if TYPE_CHECKING:
@@ -36,13 +41,16 @@ _OWN = (ID, TIME, MATCHED, MARK)
 
 @dataclass
 class JoinResult:
-    """What one batch of a join gave. ``taken`` rows came in; ``late`` of them met nothing and could wait for nothing."""
+    """What one batch of a join gave. ``taken`` rows came in; of these, some were too late to be paired with anything.
+
+    ``late`` has the text of these rows by side (0: left, 1: right).
+    """
 
     flow: Flow | None = None
     steps: dict[str, StepInput] = field(default_factory=dict)
     tables: dict[str, Tables] = field(default_factory=dict)
     taken: int = 0
-    late: int = 0
+    late: dict[int, pa.ChunkedArray] = field(default_factory=dict)
 
 
 def side_names(stage: IntervalJoin) -> tuple[str, str]:
@@ -53,22 +61,46 @@ def side_names(stage: IntervalJoin) -> tuple[str, str]:
 def side_steps(stage: IntervalJoin) -> dict[str, SideStep]:
     left, right = side_names(stage)
     keys = _key_names(stage)
-    return {left: SideStep(keys, stage.high, stage.keeps_left), right: SideStep(keys, -stage.low, stage.keeps_right)}
+    return {left: SideStep(keys, _until(stage, 0), stage.keeps_left), right: SideStep(keys, _until(stage, 1), stage.keeps_right)}
+
+
+def _until(stage: IntervalJoin, index: int) -> Until:
+    after, inside = stage.kept_for[index], stage.inside
+    return Until(after) if inside is None else Until(after, inside.advance, inside.offset)
 
 
 def _key_names(stage: IntervalJoin) -> tuple[str, ...]:
     return tuple(f"_j{index}" for index in range(len(stage.keys)))
 
 
-def side_frame(frame: DataFrame, stage: IntervalJoin, index: int, also: Sequence[str] = ()) -> DataFrame:
-    """The rows of a side (0: left, 1: right) with their keys and time. ``also`` are columns of the frame that come along."""
+def side_frame(frame: DataFrame, stage: IntervalJoin, index: int, judged_by: int, also: Sequence[str] = ()) -> DataFrame:
+    """The rows of a side (0: left, 1: right) with their keys and time. ``also`` are columns of the frame that come along.
+
+    Of these, ``_row`` has the text of every row, and keeps it for rows that may be too late by the watermark ``judged_by`` or are not
+    sound.
+    """
     side = (stage.left, stage.right)[index]
     everything = qualified(frame, side, also)
     wanted = [quote(name) for name in _physical(side)]
-    system = [quote(name) for name in (*TRAVELLING, *also) if name in everything.columns]
+    system = [quote(name) for name in (*TRAVELLING, *also) if name in everything.columns and name != ROW]
     keys = [f"{to_sql(pair[index])} AS {name}" for name, pair in zip(_key_names(stage), stage.keys, strict=True)]
-    time = f"unix_micros(CAST({to_sql(stage.times[index])} AS TIMESTAMP)) AS {TIME}"
-    return everything.selectExpr(*wanted, *system, *keys, time)
+    time = f"unix_micros(CAST({to_sql(stage.times[index])} AS TIMESTAMP))"
+    if ROW in also:
+        reasons = [f"{JUDGED} <> {Fate.OK.value}"] * (JUDGED in also) + [_may_be_late(stage, index, time, judged_by)]
+        system.append(f"CASE WHEN {' OR '.join(reasons)} THEN {ROW} ELSE '' END AS {ROW}")
+    return everything.selectExpr(*wanted, *system, *keys, f"{time} AS {TIME}")
+
+
+def _may_be_late(stage: IntervalJoin, index: int, time: str, judged_by: int) -> str:
+    if judged_by == NEVER or isinstance(stage.late, DropLate):
+        return "false"
+    if _is_judged_first(stage):
+        return f"{_until(stage, index).sql(time)} <= {judged_by}L"
+    return "false" if (stage.keeps_left, stage.keeps_right)[index] else f"{time} < {judged_by}L"
+
+
+def _is_judged_first(stage: IntervalJoin) -> bool:
+    return stage.inside is not None and stage.inside.judges_first
 
 
 class Joiner:
@@ -84,31 +116,39 @@ class Joiner:
     def run(self, left: Flow | pa.Table | None, right: Flow | pa.Table | None, tick: Tick) -> JoinResult:
         """A side is the rows of the stage before it, or what ``side_frame`` gave."""
         stage = self._stage
-        names = side_names(stage)
-        sides = (
-            _Batch(names[0], self._take(names[0], left, 0), self._held(names[0])),
-            _Batch(names[1], self._take(names[1], right, 1), self._held(names[1])),
-        )
+        result = JoinResult()
+        sides = self._take(left, 0, tick, result), self._take(right, 1, tick, result)
         pairs = find_pairs((sides[0].held, sides[0].new), (sides[1].held, sides[1].new), _key_names(stage), Span(stage.low, stage.high))
         if pairs.height and stage.residual is not None:
             pairs = self._that_hold(pairs, sides)
-        result = JoinResult(taken=sum(side.count for side in sides))
         gone: list[pl.DataFrame | None] = []
-        for side, ids in zip(sides, (pairs[LEFT_ID], pairs[RIGHT_ID]), strict=True):
-            gone.append(self._step(side, ids, tick, result))
+        for index, ids in enumerate((pairs[LEFT_ID], pairs[RIGHT_ID])):
+            gone.append(self._step(sides[index], index, ids, tick, result))
         result.flow = self._output(pairs, sides, gone)
         return result
 
     def _held(self, name: str) -> pl.DataFrame | None:
         return self._state.tables.get(name, {}).get(HELD)
 
-    def _take(self, name: str, flow: Flow | pa.Table | None, index: int) -> pa.Table | None:
-        """The new rows of a side in arrival order, numbered, with their keys and time."""
+    def _take(self, flow: Flow | pa.Table | None, index: int, tick: Tick, result: JoinResult) -> _Batch:
+        """The new rows of a side in arrival order, numbered, with their keys and time. Those that are too late are set aside."""
+        name = side_names(self._stage)[index]
         if flow is None:
-            return None
-        table = flow if isinstance(flow, pa.Table) else self._collect(flow, index)
+            return _Batch(name, None, None, self._held(name))
+        table = flow if isinstance(flow, pa.Table) else self._collect(flow, index, tick)
+        result.taken += table.num_rows
         if SEQ in table.column_names:
             table = table.sort_by(SEQ).drop_columns([SEQ])
+        if _is_judged_first(self._stage):
+            is_closed = _until(self._stage, index).of(pl.col(TIME)) <= tick.judged_by
+            is_late = pl.DataFrame({TIME: table[TIME]}).select(is_closed.fill_null(False))[TIME].to_arrow()
+            if pc.any(is_late).as_py():
+                result.late[index] = table[ROW].filter(is_late)
+                table = table.filter(pc.invert(is_late))
+        texts, table = table[ROW], table.drop_columns([ROW])
+        return _Batch(name, self._numbered(name, table), texts, self._held(name))
+
+    def _numbered(self, name: str, table: pa.Table) -> pa.Table | None:
         first = self._counters.get(name, 0)
         self._counters[name] = first + table.num_rows
         count = table.num_rows
@@ -116,10 +156,11 @@ class Joiner:
         table = table.append_column(MATCHED, pa.repeat(False, count)).append_column(MARK, pa.repeat(False, count))
         return table if count else None
 
-    def _collect(self, flow: Flow, index: int) -> pa.Table:
+    def _collect(self, flow: Flow, index: int, tick: Tick) -> pa.Table:
         frame = flow.as_frame(self._spark)
+        frame = frame.selectExpr("*", f"{carried_row(tuple(frame.columns), 'true')} AS {ROW}")
         with strictness(frame.sparkSession, self._stage.is_strict):
-            return side_frame(frame, self._stage, index).toArrow()
+            return side_frame(frame, self._stage, index, tick.judged_by, (ROW,)).toArrow()
 
     def _that_hold(self, pairs: pl.DataFrame, sides: tuple[_Batch, _Batch]) -> pl.DataFrame:
         """Pairs for which the rest of ON is true."""
@@ -130,7 +171,7 @@ class Joiner:
             kept = frame.where(to_sql(self._stage.residual)).select("_pair").toArrow()
         return pairs[sorted(kept["_pair"].to_pylist())]
 
-    def _step(self, side: _Batch, ids: pl.Series, tick: Tick, result: JoinResult) -> pl.DataFrame | None:
+    def _step(self, side: _Batch, index: int, ids: pl.Series, tick: Tick, result: JoinResult) -> pl.DataFrame | None:
         """Move a side's state on; gives the rows that leave it without ever having been paired."""
         step = self._steps[side.name]
         rows = side.step_rows(set(ids.to_list()), self._state.schemas.get(side.name), step.keeps)
@@ -139,8 +180,8 @@ class Joiner:
         outcome = step.step(self._state.tables.get(side.name, {}), self._state.take_schema(side.name, rows), tick)
         result.tables[side.name] = outcome.state
         result.steps[side.name] = StepInput(tick, rows)
-        if not step.keeps and side.new is not None:
-            result.late += _late(side.new, ids, step.reach, tick)
+        if not step.keeps and side.new is not None and side.texts is not None and not _is_judged_first(self._stage):
+            result.late[index] = side.texts.filter(_is_late(side.new, ids, step.until, tick).to_arrow())
         return outcome.emissions
 
     def _output(self, pairs: pl.DataFrame, sides: tuple[_Batch, _Batch], gone: list[pl.DataFrame | None]) -> Flow | None:
@@ -191,10 +232,11 @@ class Joiner:
 
 @dataclass
 class _Batch:
-    """A side in one batch: ``table`` are its new rows."""
+    """A side in one batch: ``table`` are its new rows, and ``texts`` what they are as text, where somebody may want it."""
 
     name: str
     table: pa.Table | None
+    texts: pa.ChunkedArray | None
     held: pl.DataFrame | None
     new: pl.DataFrame | None = field(init=False)
     everything: pl.DataFrame | None = field(init=False)
@@ -203,10 +245,6 @@ class _Batch:
         frame = self.new = None if self.table is None else frame_of(self.table)
         there = [each for each in (self.held, None if frame is None else frame.drop(MARK)) if each is not None]
         self.everything = pl.concat(there, how="diagonal_relaxed", rechunk=True) if there else None
-
-    @property
-    def count(self) -> int:
-        return 0 if self.table is None else self.table.num_rows
 
     def step_rows(self, paired: set[int], schema: pa.Schema | None, keeps: bool) -> pa.Table | None:
         """What the step is given: the new rows, and a mark for each held row that is paired now."""
@@ -231,10 +269,10 @@ class _Batch:
         return self.held.filter(pl.col(ID).is_in(list(paired)) & ~pl.col(MATCHED))[ID].to_list()
 
 
-def _late(new: pl.DataFrame, paired: pl.Series, reach: int, tick: Tick) -> int:
+def _is_late(new: pl.DataFrame, paired: pl.Series, until: Until, tick: Tick) -> pl.Series:
     """Rows behind the watermark that met nothing and for which nothing can come any more."""
-    is_late = (pl.col(TIME) < tick.judged_by) & (pl.col(TIME) + reach < tick.reached)
-    return new.filter(is_late & ~pl.col(ID).is_in(paired.implode())).height
+    is_behind = (pl.col(TIME) < tick.judged_by) & (until.of(pl.col(TIME)) <= tick.reached)
+    return new.select((is_behind & ~pl.col(ID).is_in(paired.implode())).fill_null(False).alias("late"))["late"]
 
 
 def _unpaired(rows: pl.DataFrame, column: str) -> pl.DataFrame:

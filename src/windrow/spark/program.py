@@ -7,8 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
+import pyarrow as pa
+
 from windrow.errors import JobError
 from windrow.model.fate import Fate
+from windrow.model.window import DropLate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import (
     Aggregate,
@@ -32,6 +35,8 @@ from windrow.plan.stages import (
 from windrow.spark.accounting import PASSED, Accountant, book_filter
 from windrow.spark.answers import answer
 from windrow.spark.batch import BatchInput, BatchResult, Run
+from windrow.spark.carrying import ROW, unpack_rows
+from windrow.spark.dead_letters import DeadLetter
 from windrow.spark.derive import derive, derive_counted
 from windrow.spark.enrich import enrich
 from windrow.spark.explode import explode
@@ -60,7 +65,6 @@ from windrow.windowing.step import Tick
 from windrow.windowing.waiting import WAITING
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 # How much of the time that closed windows are kept for late rows is given up, step by step, when a limit is passed.
@@ -104,7 +108,7 @@ class BatchProgram:
         for name, codes in batch.replayed.items():
             result.ledger.source(name).take_back(codes)
         sides = {read.name: rows for read in self.job.reads if read.name in self._whole and (rows := self._judged(read, run)) is not None}
-        run.sides.update(self._whole.collect(sides, clocks))
+        run.sides.update(self._whole.collect(sides, clocks, lambda stage: self._join_tick(stage, run).judged_by))
         for stage in self.job.stages:
             self._take(stage, run)
         for name, flow in run.flows.items():
@@ -341,23 +345,39 @@ class BatchProgram:
             return
         self._keep(stage.name, rows, run)
 
-    def _join(self, stage: IntervalJoin, run: Run) -> None:
+    def _join_tick(self, stage: IntervalJoin, run: Run) -> Tick:
         before, after = (self.watermarks.least(stage.name, clocks) for clocks in (run.before, run.clocks))
-        tick = Tick(_behind(before, stage.lag), _behind(after, stage.lag), run.batch.now)
+        return Tick(_behind(before, stage.lag), _behind(after, stage.lag), run.batch.now)
+
+    def _join(self, stage: IntervalJoin, run: Run) -> None:
         joiner = Joiner(self._spark, stage, self.state, run.counters)
         left, right = (run.sides.get(side.input, run.flows.get(side.input)) for side in (stage.left, stage.right))
-        found = joiner.run(left, right, tick)
+        found = joiner.run(left, right, self._join_tick(stage, run))
         run.steps.update(found.steps)
         run.tables.update(found.tables)
         account = run.result.ledger.statement(stage.name)
         account.rows_in += found.taken
-        account.passed += found.taken - found.late
-        if found.late:
-            account.dropped[Fate.LATE.code] += found.late
+        account.passed += found.taken - sum(map(len, found.late.values()))
+        for index, texts in found.late.items():
+            self._late_for_join(stage, (stage.left, stage.right)[index].input, texts, run)
         if found.flow is not None:
             assert found.flow.table is not None
             account.emitted += found.flow.table.num_rows
             run.flows[stage.name] = found.flow
+
+    def _late_for_join(self, stage: IntervalJoin, source: str, texts: pa.ChunkedArray, run: Run) -> None:
+        account = run.result.ledger.statement(stage.name)
+        if not len(texts):
+            return
+        if isinstance(stage.late, DropLate):
+            account.dropped[Fate.LATE.code] += len(texts)
+            return
+        given = run.batch.rows[source] if source in run.sides else run.flows[source].as_select(self._spark)
+        origin = self.job.stage(source)
+        rows = unpack_rows(pa.table({ROW: texts}), given, origin if isinstance(origin, Read) else None)[ROW].to_pylist()
+        account.dead[Fate.LATE.code] += len(rows)
+        statement = stage.name.split("/")[0]
+        run.result.dead_letters.extend(DeadLetter(Fate.LATE, source, statement, row, run.batch.batch_id) for row in rows)
 
 
 def _behind(watermark: int | None, lag: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.connectors.runtime import TOPIC_NUMBER
 from windrow.plan.stages import IntervalJoin, Job, Read
 from windrow.spark.accounting import RIDING, Accountant
+from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.expressions import quote
 from windrow.spark.feeds import JUDGED
 from windrow.spark.interval_join import side_frame
@@ -33,24 +34,30 @@ class WholeReads:
     def __contains__(self, source: str) -> bool:
         return source in self._joins
 
-    def collect(self, given: Mapping[str, Select], clocks: Mapping[str, Clock]) -> dict[str, pa.Table]:
-        """The rows of such sources, all at the same time: each is often one file, which is work for one core."""
+    def collect(
+        self, given: Mapping[str, Select], clocks: Mapping[str, Clock], judged_by: Callable[[IntervalJoin], int]
+    ) -> dict[str, pa.Table]:
+        """The rows of such sources, all at the same time: each is often one file, which is work for one core.
+
+        ``judged_by`` gives the watermark by which a join tells that a row is too late.
+        """
         from pyspark import inheritable_thread_target
 
-        wanted = {name: self._side(name, rows, clocks[name]) for name, rows in given.items() if name in self._joins}
+        wanted = {name: self._side(name, rows, clocks[name], judged_by) for name, rows in given.items() if name in self._joins}
         if len(wanted) < 2:
             return {name: frame.toArrow() for name, frame in wanted.items()}
         with ThreadPoolExecutor(len(wanted), "windrow-join") as pool:
             tasks = {name: pool.submit(inheritable_thread_target(frame.sparkSession)(frame.toArrow)) for name, frame in wanted.items()}
             return {name: task.result() for name, task in tasks.items()}
 
-    def _side(self, name: str, rows: Select, clock: Clock) -> DataFrame:
+    def _side(self, name: str, rows: Select, clock: Clock, judged_by: Callable[[IntervalJoin], int]) -> DataFrame:
         stage, index = self._joins[name]
-        marks = self._accountant.marks(self._reads[name], rows.columns, clock)
+        # Which rows keep their text is for the join to say.
+        marks = {**self._accountant.marks(self._reads[name], rows.columns, clock), ROW: carried_row(rows.columns, "true")}
         columns = ", ".join(f"{sql} AS {column}" for column, sql in marks.items())
         kept = ", ".join(quote(name) for name in rows.columns if name not in (FATE, TOPIC_NUMBER))
         judged = f"SELECT {kept}, {FATE} AS {JUDGED}, {columns} FROM {rows.source}"
-        return side_frame(frame_of_sql(rows.given, judged), stage, index, RIDING)
+        return side_frame(frame_of_sql(rows.given, judged), stage, index, judged_by(stage), RIDING)
 
 
 def _sole_join(read: Read, job: Job) -> tuple[IntervalJoin, int] | None:

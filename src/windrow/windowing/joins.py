@@ -72,14 +72,29 @@ def _alike(left: pl.DataFrame, right: pl.DataFrame, keys: tuple[str, ...]) -> tu
 
 
 @dataclass(frozen=True)
-class SideStep:
-    """The rows of one side. ``reach``: how much younger than a row its partner can be. ``keeps``: unpaired rows come out.
+class Until:
+    """The watermark from which on nothing can be paired with a row: so long ``after`` its time.
 
-    A row with the watermark's own time is not late, so a row goes when the watermark is beyond all that it reaches.
+    With ``advance``, after the start of the last window that holds it: windows begin at ``offset`` and then every ``advance``.
     """
 
+    after: int
+    advance: int | None = None
+    offset: int = 0
+
+    def of(self, time: pl.Expr) -> pl.Expr:
+        return (time if self.advance is None else time - (time - self.offset) % self.advance) + self.after
+
+    def sql(self, time: str) -> str:
+        return f"({time if self.advance is None else f'{time} - pmod({time} - {self.offset}, {self.advance})'} + {self.after})"
+
+
+@dataclass(frozen=True)
+class SideStep:
+    """The rows of one side. ``until``: how long each can find a partner. ``keeps``: unpaired rows come out."""
+
     keys: tuple[str, ...]
-    reach: int
+    until: Until
     keeps: bool
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
@@ -92,7 +107,7 @@ class SideStep:
             held = stack([held, new])
         if held is None or not held.height:
             return StepResult({})
-        stays = (pl.col(TIME) + self.reach >= tick.reached).fill_null(False)
+        stays = (self.until.of(pl.col(TIME)) > tick.reached).fill_null(False)
         if not self.keeps and self.keys:
             stays &= ~pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
         kept = held.filter(stays)
@@ -105,5 +120,5 @@ class SideStep:
         held = state.get(HELD)
         if held is None or not held.height:
             return None
-        bounds = (pl.col(TIME).min().alias(START), (pl.col(TIME).max() + self.reach).alias(END), pl.len().cast(pl.Int64).alias(COUNT))
+        bounds = (pl.col(TIME).min().alias(START), self.until.of(pl.col(TIME)).max().alias(END), pl.len().cast(pl.Int64).alias(COUNT))
         return held.group_by(pl.col(key).cast(pl.String) for key in self.keys).agg(bounds)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.windowing.columns import FOREVER
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, find_pairs
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
 from windrow.windowing.step import Tables, Tick
 
 KEYS = ("_j0",)
@@ -42,7 +42,11 @@ class Join:
     states: dict[bool, Tables] = field(default_factory=lambda: {True: {}, False: {}})
 
     def step_of(self, is_left: bool) -> SideStep:
-        return SideStep(KEYS, self.span.high, self.keeps_left) if is_left else SideStep(KEYS, -self.span.low, self.keeps_right)
+        return (
+            SideStep(KEYS, Until(self.span.high + 1), self.keeps_left)
+            if is_left
+            else SideStep(KEYS, Until(1 - self.span.low), self.keeps_right)
+        )
 
     def take(self, batch: list[Row], *, is_end: bool = False) -> None:
         new = {side: self._number([row for row in batch if row.is_left is side], side) for side in (True, False)}

@@ -12,7 +12,7 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Binary, Expr
 from windrow.model.query import Join, JoinKind, NamedSource
 from windrow.model.statement import CreateTableAs
-from windrow.model.window import Rows, Session, Sliding, Tumbling, WindowClause
+from windrow.model.window import DeadLetterLate, DropLate, Rows, Session, Sliding, Tumbling, WindowClause
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
 _TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
@@ -94,7 +94,7 @@ def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnost
         case Tumbling() if not (block.scopes.is_aggregate or block.select.is_distinct) and _says_when(block.select.window):
             assert block.select.window is not None
             message = "a join without an aggregate puts out its pairs as they are found: there is nothing to close or to correct"
-            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS, LATE_DATA_STRATEGY and WITH WATERMARK"
+            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS and WITH WATERMARK; late pairs can be DEAD_LETTER or DROP"
             yield Diagnostic("WR240", message, block.select.window.span or join.span, leave)
         case Session() | Rows():
             message = "rows of two streams cannot join inside windows whose bounds the rows themselves make"
@@ -103,7 +103,10 @@ def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnost
 
 def _says_when(window: WindowClause | None) -> bool:
     """Pairs are put out as they are found: there is nothing to close or to correct."""
-    return window is not None and bool(window.triggers or window.allowed_lateness or window.late or window.watermark)
+    if window is None:
+        return False
+    sets_aside = window.late in (None, DeadLetterLate(), DropLate())
+    return bool(window.triggers or window.allowed_lateness or window.watermark) or not sets_aside
 
 
 def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:
