@@ -163,8 +163,6 @@ class _Chain:
         residual = all_of([*(c for c in own if c not in used and c not in bound.said_by), *inside.conditions])
         conditions = [condition for condition in (residual, self.since) if condition is not None]
         wanted = _columns_of(self.flat).union(*map(_columns_of, conditions)) | self._later_conditions()
-        low, high = show_duration(abs(bound.low)), show_duration(abs(bound.high))
-        reach = f"from {low} {'before' if bound.low <= 0 else 'after'} to {high} {'after' if bound.high >= 0 else 'before'} the left row"
         lag = 0 if bound.left == _event_time(left) else self.lag
         self.lag = lag + max(abs(bound.low), abs(bound.high))
         return IntervalJoin(
@@ -180,7 +178,7 @@ class _Chain:
             keeps_right=join.kind in (JoinKind.RIGHT, JoinKind.FULL),
             lag=lag,
             is_strict=is_strict(self.options),
-            reason=f"a row is kept until the watermark has passed every time it could be paired with: {reach}",
+            reason=_why_kept(bound, inside),
             inside=inside.window,
             late=DropLate() if self.select.window is not None and isinstance(self.select.window.late, DropLate) else DeadLetterLate(),
         )
@@ -228,6 +226,14 @@ class _Inside:
     keys: tuple[tuple[Expr, Expr], ...] = ()
     conditions: tuple[Expr, ...] = ()
     window: JoinWindow | None = None
+
+
+def _why_kept(bound: TimeBound, inside: _Inside) -> str:
+    if inside.window is not None:
+        return "rows join inside each window: one is kept until the watermark has passed the end of its last window"
+    low, high = show_duration(abs(bound.low)), show_duration(abs(bound.high))
+    reach = f"from {low} {'before' if bound.low <= 0 else 'after'} to {high} {'after' if bound.high >= 0 else 'before'} the left row"
+    return f"a row is kept until the watermark has passed every time it could be paired with: {reach}"
 
 
 def _join_window(clause: WindowClause, kind: Tumbling | Sliding) -> JoinWindow:

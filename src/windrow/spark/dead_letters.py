@@ -48,7 +48,7 @@ class DeadLetter:
     statement: str | None
     row: Mapping[str, Any]
     batch_id: int
-    # What the system outside said, of a row that it refused.
+    # Said instead of what the fate means: by the system outside, of a row that it refused, or by a join without windows.
     why: str | None = None
 
     @property

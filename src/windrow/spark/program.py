@@ -377,7 +377,8 @@ class BatchProgram:
         rows = unpack_rows(pa.table({ROW: texts}), given, origin if isinstance(origin, Read) else None)[ROW].to_pylist()
         account.dead[Fate.LATE.code] += len(rows)
         statement = stage.name.split("/")[0]
-        run.result.dead_letters.extend(DeadLetter(Fate.LATE, source, statement, row, run.batch.batch_id) for row in rows)
+        why = None if stage.inside is not None else "the row is behind the watermark, and nothing can be joined with it any more"
+        run.result.dead_letters.extend(DeadLetter(Fate.LATE, source, statement, row, run.batch.batch_id, why) for row in rows)
 
 
 def _behind(watermark: int | None, lag: int) -> int | None:
