@@ -159,11 +159,14 @@ class PaneStep:
         if not said.height:
             return None
         speech = self.speech
-        kind = CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY
+        kind = pl.lit(CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY)
+        is_late = self._end() <= tick.judged_by
+        if said.select(is_late.any()).item():
+            kind = pl.when(is_late).then(pl.lit(LATE)).otherwise(kind)
         number = pl.col(_OWN) if speech.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(said), order_by=_ROW)
         numbered = said.with_columns(
             (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
-            pl.when(self._end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind)).alias(EMISSION),
+            kind.alias(EMISSION),
         )
         return self._shape(numbered)
 
