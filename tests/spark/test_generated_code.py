@@ -20,6 +20,8 @@ FORMS = {
     "tumbling": "SELECT symbol, COUNT(*) AS n, AVG(price) AS mean FROM trades GROUP BY symbol WINDOW TUMBLING(10s) ALLOWED_LATENESS 20s",
     "sliding": "SELECT symbol, FIRST(price) AS a FROM trades GROUP BY symbol WINDOW SLIDING(10s, 5s) LATE_DATA_STRATEGY INCLUDE_IN_NEXT",
     "session": "SELECT symbol, MAX(price) AS a, COUNT(*) * 2 AS n FROM trades GROUP BY symbol WINDOW SESSION(3s)",
+    "joined": "SELECT a.symbol, b.price FROM trades a JOIN trades b WITHIN 1s ON a.symbol = b.symbol",
+    "joined inside windows": "SELECT a.symbol, b.price FROM trades a JOIN trades b ON a.symbol = b.symbol WINDOW TUMBLING(10s)",
     "changes": "SELECT symbol, LAST(price) AS a, COUNT(*) + 1 AS n FROM trades GROUP BY symbol WINDOW TUMBLING(10s) EMIT CHANGES",
 }
 BATCHES = 6

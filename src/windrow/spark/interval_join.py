@@ -20,14 +20,13 @@ from windrow.spark.carrying import ROW, carried_row
 from windrow.spark.derive import TRAVELLING
 from windrow.spark.emissions import UTC_MICROS
 from windrow.spark.enrich import qualified
-from windrow.spark.expressions import quote, to_sql
+from windrow.spark.expressions import of_batch, quote, to_sql
 from windrow.spark.feeds import JUDGED
 from windrow.spark.flow import Flow
 from windrow.spark.job_state import JobState, StepInput
 from windrow.spark.querying import strictness
 from windrow.spark.reading import spark_type
 from windrow.spark.state_file import frame_of
-from windrow.windowing.columns import NEVER
 from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
 from windrow.windowing.step import Tables, Tick
 
@@ -92,11 +91,11 @@ def side_frame(frame: DataFrame, stage: IntervalJoin, index: int, judged_by: int
 
 
 def _may_be_late(stage: IntervalJoin, index: int, time: str, judged_by: int) -> str:
-    if judged_by == NEVER or isinstance(stage.late, DropLate):
+    if isinstance(stage.late, DropLate):
         return "false"
     if _is_judged_first(stage):
-        return f"{_until(stage, index).sql(time)} <= {judged_by}L"
-    return "false" if (stage.keeps_left, stage.keeps_right)[index] else f"{time} < {judged_by}L"
+        return f"{_until(stage, index).sql(time)} <= {of_batch(judged_by, time)}"
+    return "false" if (stage.keeps_left, stage.keeps_right)[index] else f"{time} < {of_batch(judged_by, time)}"
 
 
 def _is_judged_first(stage: IntervalJoin) -> bool:
