@@ -120,5 +120,7 @@ class SideStep:
         held = state.get(HELD)
         if held is None or not held.height:
             return None
-        bounds = (pl.col(TIME).min().alias(START), self.until.of(pl.col(TIME)).max().alias(END), pl.len().cast(pl.Int64).alias(COUNT))
+        # Windows end before their end; a bound of time is the last moment that a partner can have.
+        until = self.until.of(pl.col(TIME)).max() - (1 if self.until.advance is None else 0)
+        bounds = (pl.col(TIME).min().alias(START), until.alias(END), pl.len().cast(pl.Int64).alias(COUNT))
         return held.group_by(pl.col(key).cast(pl.String) for key in self.keys).agg(bounds)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from windrow.compiling import compile_sql
 from windrow.connectors.kafka.client import Complaints, asking_settings
+from windrow.connectors.kafka.failures import error_of
 from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.source import _start_options
 from windrow.connectors.kafka.source_failures import explain_failure
@@ -121,3 +123,14 @@ def test_failures_that_are_not_of_kafka_are_left_to_others() -> None:
     gone = explain_failure(ValueError("[KAFKA_DATA_LOSS.START_OFFSET_RESET] some offsets"))
     assert gone is not None
     assert gone.code == "WR863"
+
+
+def test_that_a_client_is_beyond_repair_hides_no_reason() -> None:
+    complaints = Complaints()
+    fenced = KafkaException(KafkaError(KafkaError._FENCED))
+    complaints.note(KafkaError(KafkaError._FATAL, fatal=True))
+    assert complaints.or_worse(fenced) is fenced
+    complaints.note(KafkaError(KafkaError.SASL_AUTHENTICATION_FAILED))
+    known = error_of(complaints.or_worse(fenced))
+    assert known is not None
+    assert known.code() == KafkaError.SASL_AUTHENTICATION_FAILED

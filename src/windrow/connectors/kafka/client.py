@@ -31,7 +31,8 @@ class Complaints:
         self.denied: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:
-        if classify(KafkaException(error)) is FailureClass.PERMANENT:
+        """That a client is beyond repair is no reason: whoever asks it next is told the reason."""
+        if error.code() != KafkaError._FATAL and classify(KafkaException(error)) is FailureClass.PERMANENT:
             self.denied = error
 
     def or_worse(self, error: KafkaException) -> KafkaException:

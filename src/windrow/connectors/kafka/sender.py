@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from windrow.connectors.kafka.client import Complaints, refused_setting
-from windrow.connectors.kafka.failures import too_large
+from windrow.connectors.kafka.failures import error_of, too_large
 from windrow.connectors.kafka.records import Headers, Records
 
 _POLL = 0.05
@@ -131,7 +131,7 @@ class Sender:
         try:
             self._producer.commit_transaction(self._seconds)
         except KafkaException as error:
-            raise self._complaints.or_worse(error) from error
+            raise self._complaints.or_worse(self._why(error)) from error
 
     def drop(self, *, abort: bool) -> None:
         """Let go of all that was not delivered. A transaction that cannot be aborted now is aborted by whoever comes next."""
@@ -148,11 +148,15 @@ class Sender:
             cause = error.__cause__
             while cause is not None and not isinstance(cause, KafkaException):
                 cause = cause.__cause__
-            raise cause or error from error
+            raise (error if cause is None else self._why(cause)) from error
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._reason(self._failure)
+
+    def _why(self, error: KafkaException) -> KafkaException:
+        known = error_of(error)
+        return error if known is None else self._reason(known)
 
     def _reason(self, error: KafkaError) -> KafkaException:
         """Whoever meets a producer that is beyond repair hears only that it is. The transaction knows why, and says so when aborted."""
