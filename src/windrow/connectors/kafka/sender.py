@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from windrow.connectors.kafka.client import Complaints, refused_setting
-from windrow.connectors.kafka.failures import error_of, too_large
+from windrow.connectors.kafka.failures import error_of, is_fenced, too_large
 from windrow.connectors.kafka.records import Headers, Records
 
 _POLL = 0.05
@@ -52,7 +52,10 @@ class Sender:
             raise self._complaints.or_worse(error) from error
 
     def begin(self) -> None:
-        self._producer.begin_transaction()
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            raise self._why(error) from error
 
     def send(self, records: Records) -> None:
         """Returns when all are queued, which waits while the queue is full."""
@@ -159,13 +162,22 @@ class Sender:
         return error if known is None else self._reason(known)
 
     def _reason(self, error: KafkaError) -> KafkaException:
-        """Whoever meets a producer that is beyond repair hears only that it is. The transaction knows why, and says so when aborted."""
-        if error.code() == KafkaError._FATAL:
-            try:
-                self._producer.abort_transaction(self._seconds)
-            except KafkaException as reason:
-                return reason
-        return KafkaException(error)
+        """Whoever meets a producer that is beyond repair hears only that it is.
+
+        The transaction knows why, and says so when aborted; if it does not know yet, the client says so in passing.
+        """
+        reason = KafkaException(error)
+        if error.code() != KafkaError._FATAL:
+            return reason
+        try:
+            self._producer.abort_transaction(self._seconds)
+        except KafkaException as said:
+            reason = said
+        if is_fenced(reason):
+            return reason
+        with suppress(KafkaException, SystemError):
+            self._producer.poll(_POLL)
+        return self._complaints.or_worse(reason)
 
     def _timed_out(self) -> KafkaException:
         left = f"{len(self._producer):,} records did not arrive within {self._seconds:g} s"
