@@ -15,6 +15,8 @@ def spark() -> Iterator[SparkSession]:
     # Workers must be this very Python: they import windrow.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
+        # One session runs thousands of queries, and Spark remembers something of each.
+        "spark.driver.memory": "2g",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.host": "127.0.0.1",

@@ -38,7 +38,8 @@ class Beneath:
         self._compiled = above[: end + 1] if end is not None and names[end] == _COMPILED else ()
         self._attributes = getattr(getattr(self._jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap$"), "MODULE$")
         self._renaming: Any = None
-        self._stream: tuple[str, Any] | None = None
+        self._query: tuple[str, Any] | None = None
+        self._running: Any = None
         self._is_short: bool | None = None
 
     def of(self, given: DataFrame, rows: Any) -> Any | None:
@@ -62,10 +63,11 @@ class Beneath:
         query_id = given.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if query_id is None:
             return None
-        if self._stream is None or self._stream[0] != query_id:
-            running = given.sparkSession._jsparkSession.sharedState().activeStreamingQueries()
-            self._stream = query_id, running.get(self._jvm.java.util.UUID.fromString(query_id))
-        stream = self._stream[1]
+        if self._query is None or self._query[0] != query_id:
+            self._running = given.sparkSession._jsparkSession.sharedState().activeStreamingQueries()
+            self._query = query_id, self._jvm.java.util.UUID.fromString(query_id)
+        # Not kept: it holds the plans of its batches.
+        stream = self._running.get(self._query[1])
         execution = None if stream is None else stream.lastExecution()
         if execution is None or execution.toRdd().id() != rows.id():
             return None
