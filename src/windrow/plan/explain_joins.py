@@ -78,11 +78,16 @@ def join_facts(stage: IntervalJoin) -> Iterator[tuple[str, str]]:
     yield "time", f"{right} from {_moved(left, stage.low)} to {_moved(left, stage.high)}, both included"
     if stage.residual is not None:
         yield "and", as_written(stage.residual)
-    kept = [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if keeps]
+    kept = _sides(stage, unpaired=True)
     yield "unpaired", f"rows of {' and '.join(kept)} come out once, when no partner can come" if kept else "left out"
     yield "remembers", _memory(stage)
     yield "late rows", f"{'dropped and counted' if isinstance(stage.late, DropLate) else 'a dead letter'}, {_late_when(stage)}"
     yield "why", stage.reason
+
+
+def _sides(stage: IntervalJoin, *, unpaired: bool) -> list[str]:
+    """The inputs whose rows come out, or do not come out, when they meet nothing."""
+    return [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if keeps == unpaired]
 
 
 def _memory(stage: IntervalJoin) -> str:
@@ -95,7 +100,7 @@ def _memory(stage: IntervalJoin) -> str:
 def _late_when(stage: IntervalJoin) -> str:
     if stage.inside is not None and stage.inside.judges_first:
         return "if every window of the row has closed for good"
-    inputs = [side.input for side, keeps in ((stage.left, stage.keeps_left), (stage.right, stage.keeps_right)) if not keeps]
+    inputs = _sides(stage, unpaired=False)
     if not inputs:
         return "but no row is late: both sides come out unpaired"
     return f"if a row of {' or '.join(inputs)} is behind the watermark, meets nothing, and nothing can come any more"

@@ -19,7 +19,7 @@ _QUERY_ID = "sql.streaming.queryId"
 _COMPILED = "WholeStageCodegenExec"
 # What is not compiled hands rows on to what is.
 _BETWEEN = "InputAdapter"
-# Java does not compile longer methods to machine code, and they are slower by far than what a copy of each row costs.
+# Unless it is told to, Java does not compile longer methods to machine code, and they cost more by far than a copy of each row.
 _LONGEST_METHOD = 8000
 
 

@@ -68,8 +68,9 @@ class Finisher:
         keys = [name for name, _ in self._stage.keys]
         columns["_key"] = table[keys[0]] if len(keys) == 1 else pa.nulls(table.num_rows, pa.string())
         # A group without a window has no end: its event time is, as for any row that names none, its arrival.
-        columns["_event_time"] = pc.fill_null(table[END], pa.scalar(arrival, pa.int64()).cast(UTC_MICROS))
-        columns["_timestamp"] = pa.chunked_array([pa.repeat(pa.scalar(arrival, pa.int64()), table.num_rows).cast(UTC_MICROS)])
+        now = pa.scalar(arrival, UTC_MICROS)
+        columns["_event_time"] = pc.fill_null(table[END], now) if table[END].null_count else table[END]
+        columns["_timestamp"] = pa.chunked_array([pa.repeat(now, table.num_rows)])
         columns[SEQ] = table[SEQ]
         return pa.table(list(columns.values()), names=list(columns))
 

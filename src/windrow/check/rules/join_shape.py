@@ -94,7 +94,7 @@ def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnost
         case Tumbling() if not (block.scopes.is_aggregate or block.select.is_distinct) and _says_when(block.select.window):
             assert block.select.window is not None
             message = "a join without an aggregate puts out its pairs as they are found: there is nothing to close or to correct"
-            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS and WITH WATERMARK; late pairs can be DEAD_LETTER or DROP"
+            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS and WITH WATERMARK; late rows can be DEAD_LETTER or DROP"
             yield Diagnostic("WR240", message, block.select.window.span or join.span, leave)
         case Session() | Rows():
             message = "rows of two streams cannot join inside windows whose bounds the rows themselves make"
