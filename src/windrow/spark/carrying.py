@@ -52,15 +52,19 @@ def unpack_rows(table: pa.Table, given: Select, read: Read | None) -> pa.Table:
     """
     from pyspark.sql.pandas.types import to_arrow_type
 
-    whole = _whole(given.schema)
     is_there = pc.fill_null(pc.not_equal(table[ROW], ""), False)
+    place = table.column_names.index(ROW)
+    if not pc.any(is_there, min_count=0).as_py():
+        # Most batches set nothing aside, and need not know what a row looks like.
+        return table.set_column(place, ROW, pa.nulls(table.num_rows))
+    whole = _whole(given.schema)
     reader = _reader(whole)
     rows = [reader(_with_topic(json.loads(text, parse_float=Decimal), given)) for text in table[ROW].filter(is_there).to_pylist()]
     undecoded = [] if read is None else [column for column in read.columns if column.name not in given.schema.names]
-    if undecoded and rows:
+    if undecoded:
         whole = _completed(whole, rows, undecoded)
     column = _spread(pa.array(rows, to_arrow_type(whole, timezone="UTC")), is_there)
-    return table.set_column(table.column_names.index(ROW), ROW, column)
+    return table.set_column(place, ROW, column)
 
 
 def _spread(rows: pa.Array, is_there: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
