@@ -79,12 +79,12 @@ def changes(bench: Bench) -> None:
 def accounting(bench: Bench) -> None:
     """The whole run, against the same run with a query that judges no row: no clocks by partition, no fates, no dead letters."""
     statement = f"{CANDLE} GROUP BY symbol WINDOW TUMBLING(1m)"
-    taken: dict[str, list[float]] = {"with": [], "without": []}
-    for _ in range(bench.repeat):
-        taken["with"].append(bench.windrow(statement)[0])
+
+    def without() -> float:
         with patch.object(grouping, "feed_sql", _plain_feed):
-            taken["without"].append(bench.windrow(statement)[0])
-    whole, plain = min(taken["with"]), min(taken["without"])
+            return bench.windrow(statement)[0]
+
+    whole, plain = bench.best(lambda: bench.windrow(statement)[0], without)
     print(f"accounting ({bench.format}): {whole / plain - 1:+.0%} of the time without ({whole:.1f} s, {plain:.1f} s)", flush=True)
 
 

@@ -33,13 +33,13 @@ class Beneath:
         self._jvm = jvm_of(frame)
         self._leaf, self._none = leaf, none
         self._columns = leaf.output()
+        self._running = frame.sparkSession._jsparkSession.sharedState().activeStreamingQueries()
         names = [kind_of(operator) for operator in above]
         end = next((place for place, name in enumerate(names) if name in (_COMPILED, _BETWEEN)), None)
         self._compiled = above[: end + 1] if end is not None and names[end] == _COMPILED else ()
         self._attributes = getattr(getattr(self._jvm.org.apache.spark.sql.catalyst.expressions, "AttributeMap$"), "MODULE$")
         self._renaming: Any = None
         self._query: tuple[str, Any] | None = None
-        self._running: Any = None
         self._is_short: bool | None = None
 
     def of(self, given: DataFrame, rows: Any) -> Any | None:
@@ -64,7 +64,6 @@ class Beneath:
         if query_id is None:
             return None
         if self._query is None or self._query[0] != query_id:
-            self._running = given.sparkSession._jsparkSession.sharedState().activeStreamingQueries()
             self._query = query_id, self._jvm.java.util.UUID.fromString(query_id)
         # Not kept: it holds the plans of its batches.
         stream = self._running.get(self._query[1])
