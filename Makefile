@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit integration chaos slow fuzz bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
+.PHONY: bench-against docs help setup demo test lint types unit integration storage chaos slow test-random test-alone fuzz conformance-all test-spark42 bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,11 +29,29 @@ unit:  ## the tests that need no Spark, in seconds
 integration:  ## the tests that start a broker or a database
 	@$(BOOT) python -- -m pytest -q tests/integration
 
+storage:  ## the contract of storage on a local disk, on HDFS and on an S3 server
+	@$(BOOT) python -- -m pytest -q -m "not chaos" tests/unit/storage tests/integration/storage
+
+test-random:  ## the whole suite in an order by chance (WINDROW_TEST_SEED=7 repeats one); for the night
+	@WINDROW_TEST_SEED=$${WINDROW_TEST_SEED:-$$(date +%s)} $(BOOT) python -- -m pytest -q src tests
+
+test-alone:  ## every file of tests that need Spark, each in a process of its own; for the night
+	@failed=; for file in $$(find tests/spark tests/property -name 'test_*.py' | sort); do \
+	  $(BOOT) python -- -m pytest -q -x $$file || failed="$$failed $$file"; done; \
+	if [ -n "$$failed" ]; then echo "fail by themselves:$$failed"; exit 1; fi
+
 fuzz:  ## 100,000 texts, wrong and right, for the parser, the checks and the formatter; takes half an hour
 	@$(BOOT) python -- -m pytest -q -s -m slow -o faulthandler_timeout=0 tests/fuzz
 
+conformance-all:  ## every case through Structured Streaming, from JSON lines and Parquet, with the fast paths on and off; takes an hour
+	@$(BOOT) python -- -m pytest -q -m conformance_all -o faulthandler_timeout=0 tests/spark/test_cases.py
+
 chaos:  ## kills, restarts and torn files; takes minutes
 	@$(BOOT) python -- -m pytest -q -s -m chaos -o faulthandler_timeout=0 tests/chaos
+
+docs:  ## the documentation site into build/site, every link checked
+	@$(BOOT) python -- -m mkdocs build --strict --quiet
+	@echo build/site/index.html
 
 format:  ## rewrite the code in the project's format
 	@$(BOOT) python -- -m ruff check --fix --quiet .
@@ -45,8 +63,14 @@ lock:  ## write the lock files from pyproject.toml
 lock-check:  ## fail if the lock files do not match pyproject.toml
 	@$(BOOT) lock-check
 
+test-spark42:  ## the Spark tests on the version of Spark before the pinned one, in an environment of its own
+	@WINDROW_VENV=$${WINDROW_VENV:-.venv-spark42} $(BOOT) python -- tools/test_on_spark.py 4.2
+
 bench:  ## throughput against hand-written Structured Streaming, as ratios; takes minutes
 	@$(BOOT) python -- -m benchmarks
+
+bench-against:  ## two checkouts in turn: make bench-against OTHER=path
+	@$(BOOT) python -- -m benchmarks.checkouts $(OTHER)
 
 bench-flink:  ## the same JSON through Flink SQL, in an environment of its own
 	@$(BOOT) python -- -m benchmarks.flink

@@ -347,8 +347,11 @@ def install_packages(environment: Environment, kind: str) -> None:
     step(2, "packages", "installing (about half a gigabyte the first time)")
     uv = install_uv(environment)
     # Sync removes whatever it is not given, and would take uv from under itself: the user lock does not name it.
-    uv_pip(environment, "sync", "--require-hashes", str(LOCKS[kind]), str(uv))
+    # Compiled here once: where bytecode may not be written later (PYTHONDONTWRITEBYTECODE, a read-only folder), every command and every
+    # worker of Spark would compile a hundred modules again.
+    uv_pip(environment, "sync", "--compile-bytecode", "--require-hashes", str(LOCKS[kind]), str(uv))
     uv_pip(environment, "install", "--no-deps", "--editable", str(ROOT))
+    environment.run("-m", "compileall", "-q", str(ROOT / "src"), capture=True)
     stamp = json.dumps(make_stamp(environment.folder, kind), indent=2)
     (environment.folder / STAMP).write_text(stamp + "\n", encoding="utf-8")
     (environment.folder / UNFINISHED).unlink()

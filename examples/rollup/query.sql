@@ -1,4 +1,5 @@
 -- Requests per minute, and the busiest minute of each hour computed from them: a window over the output of a window.
+-- A minute has the event time of its last instant, so the one that ends at 11:00 is counted in the hour that ends at 11:00.
 CREATE STREAM requests (path STRING, status INT, ts TIMESTAMP) WITH (
   'connector' = 'files', 'path' = 'examples/rollup/input', 'format' = 'json',
   'event.time.field' = 'ts', 'watermark.delay' = '10s'

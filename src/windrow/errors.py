@@ -7,7 +7,8 @@ The tree::
     ├── UsageError              wrong command line, setting or folder (exit code 2)
     │   └── NotThereError       something outside is not there yet: whoever can wait tries again
     └── JobError                a job or a case that was running failed (exit code 1)
-        └── OutageError         a system outside does not answer: a job may wait for it and go on
+        ├── OutageError         a system outside does not answer: a job may wait for it and go on
+        └── SparkLostError      Spark's own process has ended: the next run does the batch again
 
 A new class is added only where a caller handles it differently. All of them pickle, because they cross Spark workers.
 """
@@ -15,8 +16,16 @@ A new class is added only where a caller handles it differently. All of them pic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from windrow.model.place import SourceText, Span
+
+
+class Severity(Enum):
+    """An error keeps a file from running; a warning is about something that runs and may surprise."""
+
+    ERROR = "error"
+    WARNING = "warning"
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,11 @@ class Diagnostic:
     message: str
     span: Span | None = None
     hint: str | None = None
+    severity: Severity = Severity.ERROR
+
+    @property
+    def is_warning(self) -> bool:
+        return self.severity is Severity.WARNING
 
     def render(self, source: SourceText | None = None) -> str:
         """The finding as a person reads it: code and message, the line with a caret under it, one hint.
@@ -38,7 +52,7 @@ class Diagnostic:
             |          ^^^^^
           hint: did you mean "volume"?
         """
-        lines = [f"[{self.code}] {self.message}"]
+        lines = [f"[{self.code}] {'warning: ' if self.is_warning else ''}{self.message}"]
         if source is not None and self.span is not None:
             lines.extend(source.excerpt(self.span))
         if self.hint:
@@ -73,6 +87,10 @@ class JobError(WindrowError):
 
 class OutageError(JobError):
     """A system outside does not answer. Nothing is wrong with the job, which may go on when it is back."""
+
+
+class SparkLostError(JobError):
+    """Spark's Java process has ended before the job did. Where somebody wanted the job to stop, that is no failure."""
 
 
 class SqlError(WindrowError):

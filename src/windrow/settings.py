@@ -67,3 +67,15 @@ def is_debug() -> bool:
         return load_settings().debug
     except UsageError:
         return False
+
+
+def hadoop_folders() -> list[Path]:
+    """Where Spark's own start looks for the configuration of a Hadoop cluster."""
+    return [Path(folder) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if (folder := os.environ.get(name))]
+
+
+def spark_folders() -> list[Path]:
+    """Where spark-defaults.conf may stand."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (str(Path(home, "conf")) if home else None)
+    return [Path(folder)] if folder else []

@@ -15,22 +15,23 @@ from typing import Any
 import windrow
 from windrow.connectors.files.sink import FileSink
 from windrow.jobs.runner import RunningJob
-from windrow.spark.distributed import Distributed
-from windrow.spark.folders import LocalFolder
-from windrow.spark.state_store import StateStore
+from windrow.spark.state.executor_state import ExecutorState
+from windrow.spark.state.state_store import StateStore
+from windrow.storage import LocalFolder
+from windrow.storage.hadoop import HadoopFolder
 
 POINTS = {
     "before the sinks": (RunningJob, "_commit", "before"),
     "between two sinks": (FileSink, "write", "after"),
-    "before the dead letters": (LocalFolder, "write", "before"),
+    "before the dead letters": (LocalFolder, "replace_atomically", "before"),
     "before the change file": (StateStore, "save", "before"),
     "after the change file": (StateStore, "save", "after"),
     "after the snapshot": (StateStore, "snapshot", "after"),
     "before Spark's commit": (RunningJob, "_commit", "after"),
 }
 BUCKET_POINTS = {
-    "rows are in their buckets": (Distributed, "gather", "after"),
-    "every bucket has stepped": (Distributed, "step", "after"),
+    "rows are in their buckets": (ExecutorState, "gather", "after"),
+    "every bucket has stepped": (ExecutorState, "step", "after"),
 }
 
 
@@ -60,6 +61,15 @@ def arm(point: str, batch: int) -> None:
 
     RunningJob._take = noted  # type: ignore[method-assign]
     setattr(owner, name, faulty)
+    if owner is LocalFolder:
+        beyond: Callable[..., Any] = HadoopFolder.replace_atomically
+
+        def faulty_beyond(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if current["batch"] >= batch and _is_meant(point, args):
+                _die()
+            return beyond(self, *args, **kwargs)
+
+        HadoopFolder.replace_atomically = faulty_beyond  # type: ignore[method-assign]
 
 
 def _is_meant(point: str, args: tuple[Any, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""kill -9 between every two steps of a batch's commit, in both homes of state: a second run ends where an undisturbed one does."""
+"""kill -9 between every two steps of a batch's commit, in both homes of state and on HDFS: a second run ends as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ import pytest
 
 from tests.chaos.fault_job import BUCKET_POINTS, POINTS
 from tests.chaos.trades import write_trades
+from tests.servers.hdfs import hdfs
+from windrow.storage import Folder, open_folder
 
 pytestmark = pytest.mark.chaos
 
@@ -31,47 +37,66 @@ CREATE STREAM running AS SELECT symbol, COUNT(*) AS n, _revision AS rev FROM tra
 FILES, ROWS, BATCH = 7, 40, 3
 
 
-def _run(folder: Path, name: str, home: str, point: str) -> subprocess.CompletedProcess[bytes]:
+def _run(folder: Path, name: str, home: str, point: str, root: str | None = None) -> subprocess.CompletedProcess[bytes]:
+    """``root`` is where state and outputs go, if not below ``folder``."""
     sql = folder / f"{name}.sql"
-    sql.write_text(SQL.format(folder=folder, out=folder / name))
+    out = f"{root or folder}/{name}"
+    sql.write_text(SQL.format(folder=f"file:{folder}", out=out))
     script = Path(__file__).with_name("fault_job.py")
-    command = [sys.executable, str(script), str(sql), str(folder / name / "state"), home, point, str(BATCH)]
+    command = [sys.executable, str(script), str(sql), f"{out}/state", home, point, str(BATCH)]
     return subprocess.run(command, capture_output=True, timeout=300, start_new_session=True, check=False)
 
 
-def _results(folder: Path, name: str) -> dict[str, Any]:
-    out = folder / name
+def _results(folder: Path, name: str, root: str | None = None) -> dict[str, Any]:
+    out = open_folder(f"{root or folder}/{name}")
     rows = {
-        stream: [line for path in sorted((out / stream).glob("batch-*.json")) for line in path.read_text().splitlines()]
+        stream: [line for data in _files(out.child(stream), ".json") for line in data.decode().splitlines()]
         for stream in ("candles", "running")
     }
-    letters = [row for path in sorted(out.glob("state/*/dead_letters/*.parquet")) for row in pq.read_table(path).to_pylist()]
+    files = [data for job in out.entries("state") for data in _files(out.child(f"state/{job}/dead_letters"), ".parquet")]
+    letters = [row for data in files for row in pq.read_table(BytesIO(data)).to_pylist()]
     return {**rows, "letters": sorted(({k: v for k, v in row.items() if k != "arrived_at"} for row in letters), key=repr)}
 
 
-@pytest.fixture(scope="module", params=["resident", "distributed"])
-def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def _files(folder: Folder, ending: str) -> list[bytes]:
+    return [folder.read(name) for name in folder.names() if name.startswith("batch-") and name.endswith(ending)]
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    folder: Path
+    home: str
+    root: str | None = None
+
+
+@pytest.fixture(scope="module", params=["resident", "distributed", "hdfs"])
+def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
     folder = tmp_path_factory.mktemp(request.param)
     write_trades(folder / "in", FILES, ROWS, seed=23)
-    done = _run(folder, "undisturbed", request.param, "none")
-    assert done.returncode == 0, done.stderr.decode()
-    found = _results(folder, "undisturbed")
-    assert found["candles"]
-    assert found["letters"]
-    return folder, request.param
+    with ExitStack() as stack:
+        if request.param == "hdfs":
+            case = Undisturbed(folder, "resident", stack.enter_context(hdfs(folder / "hdfs")))
+        else:
+            case = Undisturbed(folder, request.param)
+        done = _run(folder, "undisturbed", case.home, "none", case.root)
+        assert done.returncode == 0, done.stderr.decode()
+        found = _results(folder, "undisturbed", case.root)
+        assert found["candles"]
+        assert found["letters"]
+        yield case
 
 
 @pytest.mark.parametrize("point", [*POINTS, *BUCKET_POINTS])
-def test_a_kill_at_this_point_leaves_no_trace(undisturbed: tuple[Path, str], point: str) -> None:
-    folder, home = undisturbed
+def test_a_kill_at_this_point_leaves_no_trace(undisturbed: Undisturbed, point: str) -> None:
+    folder, home, root = undisturbed.folder, undisturbed.home, undisturbed.root
     if point in BUCKET_POINTS and home == "resident":
         pytest.skip("the driver has no buckets")
     name = point.replace(" ", "-").replace("'", "")
-    killed = _run(folder, name, home, point)
+    killed = _run(folder, name, home, point, root)
     assert killed.returncode == -signal.SIGKILL, f"it was not killed: {killed.stderr.decode()[-2000:]}"
-    again = _run(folder, name, home, "none")
+    again = _run(folder, name, home, "none", root)
     assert again.returncode == 0, again.stderr.decode()[-2000:]
-    assert _results(folder, name) == _results(folder, "undisturbed")
+    assert _results(folder, name, root) == _results(folder, "undisturbed", root)
 
 
 def _states(folder: Path, kind: str) -> list[Path]:

@@ -1,4 +1,8 @@
-"""kill -9 of a running file-to-file job, thirty times at random moments: the output is that of an undisturbed run, row for row."""
+"""kill -9 of a running file-to-file job at random moments: the output is that of an undisturbed run, row for row.
+
+State, checkpoint and outputs are on a local disk, or on an HDFS that the test starts. ``WINDROW_CHAOS_ROUNDS`` is the number of kills
+(30 if not set), ``WINDROW_CHAOS_SEED`` repeats a run's moments and rows.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +21,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.chaos.trades import write_trades
+from tests.servers.hdfs import hdfs
+from windrow.storage import open_folder
 
 pytestmark = pytest.mark.chaos
 
-KILLS = 30
-FILES = 160
+KILLS = int(os.environ.get("WINDROW_CHAOS_ROUNDS", "30"))
+# A kill comes every second batch or so, and the last run must still have some to do.
+FILES = 5 * KILLS + 10
+STREAMS = ("candles", "running", "dear")
 SQL = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
@@ -37,24 +47,56 @@ CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 95
 """
 
 
-def _start(folder: Path, name: str) -> subprocess.Popen[bytes]:
-    sql = folder / f"{name}.sql"
-    sql.write_text(SQL.format(folder=folder, out=folder / name))
-    command = [sys.executable, "-m", "windrow", "run", str(sql), "--until-end", "--state", str(folder / name / "state"), "--quiet"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+class Place:
+    """Where a job keeps its state and writes its rows: a folder of its own on some file system."""
+
+    def __init__(self, root: str, work: Path, name: str) -> None:
+        self.folder = open_folder(f"{root}/{name}")
+        self._work = work
+        self._name = name
+
+    def start(self) -> subprocess.Popen[bytes]:
+        sql = self._work / f"{self._name}.sql"
+        sql.write_text(SQL.format(folder=f"file:{self._work}", out=self.folder.path))
+        state = f"{self.folder.path}/state"
+        command = [sys.executable, "-m", "windrow", "run", str(sql), "--until-end", "--state", state, "--quiet"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def last_commit(self) -> int:
+        """Spark keeps only the newest commits, so their number says nothing: the greatest does."""
+        jobs = self.folder.entries("state")
+        found = [name for job in jobs for name in self.folder.child(f"state/{job}/checkpoint/commits").names()]
+        return max((int(name) for name in found if name.isdigit()), default=-1)
+
+    def rows(self) -> dict[str, list[str]]:
+        return {stream: [line for data in self._files(stream, ".json") for line in data.decode().splitlines()] for stream in STREAMS}
+
+    def dead_letters(self) -> list[dict[str, Any]]:
+        files = [data for job in self.folder.entries("state") for data in self._files(f"state/{job}/dead_letters", ".parquet")]
+        found = [row for data in files for row in pq.read_table(BytesIO(data)).to_pylist()]
+        # When a row arrived is when its batch was first tried, which differs between two runs by nature.
+        return sorted(({k: v for k, v in row.items() if k != "arrived_at"} for row in found), key=repr)
+
+    def _files(self, folder: str, ending: str) -> list[bytes]:
+        there = self.folder.child(folder)
+        return [there.read(name) for name in there.names() if name.startswith("batch-") and name.endswith(ending)]
 
 
-def _last_commit(folder: Path) -> int:
-    """Spark keeps only the newest commits, so their number says nothing: the greatest does."""
-    return max((int(path.name) for path in folder.glob("state/*/checkpoint/commits/*") if path.name.isdigit()), default=-1)
+@pytest.fixture(params=["local", "hdfs"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "local":
+        yield str(tmp_path / "there")
+        return
+    with hdfs(tmp_path / "hdfs") as address:
+        yield f"{address}/there"
 
 
-def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.Random) -> bool:
+def _kill_somewhere(process: subprocess.Popen[bytes], place: Place, rng: random.Random) -> bool:
     """Kill the process group once it has done a few more batches, plus a moment. True if it was still running."""
-    wanted = _last_commit(folder) + rng.randrange(3)
-    deadline = time.monotonic() + 60
-    while process.poll() is None and _last_commit(folder) < wanted and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wanted = place.last_commit() + rng.randrange(3)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and place.last_commit() < wanted and time.monotonic() < deadline:
+        time.sleep(0.02)
     moment = time.monotonic() + rng.uniform(0, 0.8)
     while process.poll() is None and time.monotonic() < moment:
         time.sleep(0.01)
@@ -65,36 +107,26 @@ def _kill_somewhere(process: subprocess.Popen[bytes], folder: Path, rng: random.
     return True
 
 
-def _rows(folder: Path) -> dict[str, list[str]]:
-    return {
-        stream: [line for path in sorted((folder / stream).glob("batch-*.json")) for line in path.read_text().splitlines()]
-        for stream in ("candles", "running", "dear")
-    }
-
-
-def _dead_letters(folder: Path) -> list[dict[str, Any]]:
-    found = [row for path in sorted(folder.glob("state/*/dead_letters/*.parquet")) for row in pq.read_table(path).to_pylist()]
-    # When a row arrived is when its batch was first tried, which differs between two runs by nature.
-    return sorted(({k: v for k, v in row.items() if k != "arrived_at"} for row in found), key=repr)
-
-
-def test_thirty_kills_leave_no_trace(tmp_path: Path) -> None:
+def test_kills_leave_no_trace(tmp_path: Path, root: str) -> None:
     seed = int(os.environ.get("WINDROW_CHAOS_SEED", random.randrange(1_000_000)))
     print(f"seed {seed}")
     rng = random.Random(seed)
     write_trades(tmp_path / "in", FILES, 30, seed)
-    undisturbed = _start(tmp_path, "undisturbed")
-    shown, _ = undisturbed.communicate(timeout=600)
+    whole, killed = Place(root, tmp_path, "undisturbed"), Place(root, tmp_path, "killed")
+    undisturbed = whole.start()
+    shown, _ = undisturbed.communicate(timeout=3600)
     assert undisturbed.returncode == 0, shown.decode()
     kills = 0
     for _ in range(KILLS * 2):
         if kills == KILLS:
             break
-        kills += _kill_somewhere(_start(tmp_path, "killed"), tmp_path / "killed", rng)
-    last = _start(tmp_path, "killed")
-    shown, _ = last.communicate(timeout=600)
+        kills += _kill_somewhere(killed.start(), killed, rng)
+    last = killed.start()
+    shown, _ = last.communicate(timeout=3600)
     assert last.returncode == 0, shown.decode()
     print(f"{kills} kills")
     assert kills == KILLS
-    assert _rows(tmp_path / "killed") == _rows(tmp_path / "undisturbed")
-    assert _dead_letters(tmp_path / "killed") == _dead_letters(tmp_path / "undisturbed")
+    expected = whole.rows()
+    assert all(expected.values())
+    assert killed.rows() == expected
+    assert killed.dead_letters() == whole.dead_letters()

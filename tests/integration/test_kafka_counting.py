@@ -14,8 +14,8 @@ from tests.integration.written import read_topic
 from windrow.connectors.kafka.sink import ExactSink
 from windrow.errors import WindrowError
 from windrow.jobs import Jobs
-from windrow.spark.accounting import Accountant
-from windrow.spark.state_store import StateStore
+from windrow.spark.execution.ledger_writer import LedgerWriter
+from windrow.spark.state.state_store import StateStore
 
 TIMED = "(k STRING, v INT, ts BIGINT)"
 TIME = {"event__time__field": "ts", "event__time__format": "epoch_millis"}
@@ -69,7 +69,7 @@ def test_a_batch_is_read_once_and_every_row_is_accounted_for(
     def no_second_reading(*_: Any) -> None:
         raise AssertionError("the batch was read again for its accounts")
 
-    monkeypatch.setattr(Accountant, "account", no_second_reading)
+    monkeypatch.setattr(LedgerWriter, "account", no_second_reading)
     source, target = broker.topic(), broker.topic()
     send(broker, source, ROWS)
     jobs = ended(run, statement(broker, source, target, delivery))

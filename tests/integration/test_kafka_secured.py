@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tests.integration.conftest import Broker
 from tests.integration.topics import Runner, options
 from windrow.cli.main import app
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.errors import WindrowError
 from windrow.local.kafka import Entrance
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.postgres.runtime import forget_after, open_sink
 from windrow.connectors.postgres.sink import PostgresSink
 from windrow.connectors.runtime import Output, SinkRequest

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.errors import JobError, WindrowError
 from windrow.jobs import RunOptions, start
 from windrow.jobs.runner import RunningJob

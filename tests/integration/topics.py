@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from tests.integration.conftest import Broker
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.memory.runtime import SINKS
 from windrow.jobs import Jobs, RunOptions, start
 from windrow.jobs.options import Mode

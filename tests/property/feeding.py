@@ -1,4 +1,4 @@
-"""What the executors would make of a batch, in plain Python: the same columns as ``windrow.spark.feeds``, for the real steps.
+"""What the executors would make of a batch, in plain Python: the columns of ``windrow.spark.operators.partial_aggregation``.
 
 Only the engine's step, clock and merge expressions are used; judging, slicing and partial aggregation are written out again.
 """
@@ -15,16 +15,16 @@ import polars as pl
 from tests.property.reference import NEVER, Batch, CountWindow, Emission, FixedWindow, Query, Row, SessionWindow
 from windrow.aggregates import find_aggregate
 from windrow.model.expr import Call, Column
-from windrow.windowing.bounds import Fixed
+from windrow.model.window_kinds import Cumulate, FixedKind, Sliding
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
+from windrow.windowing.emit_policy import WHEN, EmitPolicy
 from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE, EpochStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import LATE_ID, SessionStep
 from windrow.windowing.slices import SliceStep
-from windrow.windowing.speech import WHEN, Speech
-from windrow.windowing.step import Tables, Tick, WindowStep
+from windrow.windowing.step import BatchTime, Tables, WindowStep
 
 # Key, slice, late id, and the piece of the batch with its watermarks.
 Group = tuple[str | None, int, int | None, int, int | None, int | None]
@@ -36,8 +36,8 @@ NAMES = ("COUNT", "SUM", "MIN", "MAX", "FIRST", "LAST")
 VALUES = ("_a0_n", "_a1_s", "_a2_m", "_a3_m", "_a4_v", "_a5_v")
 
 
-def speech_of(query: Query) -> Speech:
-    return Speech(
+def speech_of(query: Query) -> EmitPolicy:
+    return EmitPolicy(
         every_row=query.mode == "changes",
         per_batch=query.mode == "per_batch",
         on_close=query.speaks_at_close,
@@ -49,8 +49,8 @@ def speech_of(query: Query) -> Speech:
 
 def feed_of(query: Query) -> Feed:
     """The planner's choice."""
-    speech = speech_of(query)
-    by_row = speech.by_row
+    emit_policy = speech_of(query)
+    by_row = emit_policy.by_row
     match query.window:
         case CountWindow():
             return "single"
@@ -58,7 +58,7 @@ def feed_of(query: Query) -> Feed:
             return "single" if by_row or most is not None else "slices"
         case _ if by_row:
             return "running"
-        case FixedWindow(size=size, advance=advance) if speech == Speech(on_close=True):
+        case FixedWindow(size=size, advance=advance) if emit_policy == EmitPolicy(on_close=True):
             # A late row that goes to the earliest open window must not turn up in the closed ones that share its first slice.
             # With the exact clock, rows of one slice may be late for different windows.
             is_shared = size != advance and (query.is_exact or (query.late == "include" and query.lateness > 0))
@@ -79,23 +79,29 @@ def layout_of(query: Query) -> Layout:
     return Layout((KEY,) if query.is_grouped else (), tuple(merges), tuple(parts))
 
 
+def _kind(window: FixedWindow) -> FixedKind:
+    if window.is_cumulative:
+        return Cumulate(window.advance, window.size, window.offset)
+    return Sliding(window.size, window.advance, window.offset)
+
+
 def step_of(query: Query) -> WindowStep:
     return EpochStep(_step_of(query)) if query.is_exact else _step_of(query)
 
 
 def _step_of(query: Query) -> WindowStep:
-    layout, speech = layout_of(query), speech_of(query)
+    layout, emit_policy = layout_of(query), speech_of(query)
     match query.window:
-        case FixedWindow(size=size, advance=advance, offset=offset):
+        case FixedWindow() as window:
             if feed_of(query) == "slices":
-                return SliceStep(layout, Fixed(size, advance, offset), query.lateness)
-            return PaneStep(layout, speech, size, query.lateness)
+                return SliceStep(layout, _kind(window), query.lateness)
+            return PaneStep(layout, emit_policy, _kind(window), query.lateness)
         case SessionWindow(gap=gap, most=most):
-            return SessionStep(layout, gap, most, query.lateness, speech, include_late=query.late == "include")
+            return SessionStep(layout, gap, most, query.lateness, emit_policy, include_late=query.late == "include")
         case CountWindow(count=count):
-            return CountStep(layout, count, speech)
+            return CountStep(layout, count, emit_policy)
         case None:
-            return PaneStep(layout, speech)
+            return PaneStep(layout, emit_policy)
 
 
 @dataclass(frozen=True)
@@ -149,8 +155,9 @@ def _may_be_late(query: Query, row: Row, mark: int, reached: int) -> bool:
     match query.window:
         case SessionWindow() as window:
             return row.at <= reached or row.at + _own_length(window) <= mark
-        case FixedWindow(size=size, advance=advance, offset=offset):
-            return query.lateness > 0 and Fixed(size, advance, offset).window_starts(row.at)[0] + size <= reached
+        case FixedWindow() as window:
+            kind = _kind(window)
+            return query.lateness > 0 and kind.end_of(kind.first_pane(row.at)) <= reached
         case _:
             return False
 
@@ -205,12 +212,15 @@ class _Judged:
                 return [0]
 
     def _fixed(self, window: FixedWindow, at: int) -> list[int]:
-        fixed = Fixed(window.size, window.advance, window.offset)
-        if fixed.last_end(at) + self.query.lateness <= self.watermark:
-            return [fixed.earliest_open_start(self.watermark)] if self.query.late == "include" else []
-        if feed_of(self.query) == "slices":
-            return [fixed.slice_start(at)]
-        return [start for start in fixed.window_starts(at) if start + window.size + self.query.lateness > self.watermark]
+        kind = _kind(window)
+        is_slices = feed_of(self.query) == "slices"
+        if kind.last_end(at) + self.query.lateness <= self.watermark:
+            earliest = kind.earliest_open_pane(self.watermark)
+            moved = [earliest] if is_slices else list(range(earliest, kind.last_pane(earliest) + 1, kind.pane_step))
+            return moved if self.query.late == "include" else []
+        if is_slices:
+            return [kind.slice_start(at)]
+        return [pane for pane in kind.panes(at) if kind.end_of(pane) + self.query.lateness > self.watermark]
 
 
 def _partial(query: Query, group: Group, members: list[tuple[int, Row]], batch_id: int) -> dict[str, Any]:
@@ -273,7 +283,7 @@ class Engine:
     step: WindowStep = field(init=False)
     clock: Clock | None = None
     state: Tables = field(default_factory=dict)
-    inputs: list[tuple[pl.DataFrame | None, Tick]] = field(default_factory=list)
+    inputs: list[tuple[pl.DataFrame | None, BatchTime]] = field(default_factory=list)
     rejected: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -289,7 +299,7 @@ class Engine:
         clock = clock.advance(greatest, batch.now, self.query.idle_timeout)
         clock = clock if batch.forced is None else clock.force(batch.forced)
         clock = clock.end() if batch.is_end else clock
-        tick = Tick(before, clock.watermark(self.query.delay), batch.now)
+        tick = BatchTime(before, clock.watermark(self.query.delay), batch.now)
         result = self.step.step(self.state, fed.frame, tick)
         self.state, self.clock = result.state, Clock.from_json(clock.to_json())
         self.inputs.append((fed.frame, tick))

@@ -17,9 +17,28 @@ Late = Literal["dead_letter", "drop", "include"]
 
 @dataclass(frozen=True)
 class FixedWindow:
+    """``is_cumulative``: windows start together every ``size`` and end after each ``advance``."""
+
     size: int
     advance: int
     offset: int = 0
+    is_cumulative: bool = False
+
+    def bounds(self, at: int) -> list[tuple[int, int]]:
+        """The windows that hold a time, found by looking."""
+        if self.is_cumulative:
+            start = next(s for s in range(at, at - self.size, -1) if (s - self.offset) % self.size == 0)
+            return [(start, end) for end in range(start + self.advance, start + self.size + 1, self.advance) if end > at]
+        starts = [s for s in range(at - self.size + 1, at + 1) if (s - self.offset) % self.advance == 0]
+        return [(s, s + self.size) for s in starts]
+
+    def next_bounds(self, watermark: int) -> list[tuple[int, int]]:
+        """The window that closes next. Those of a cumulative window that close after it hold what it holds."""
+        if self.is_cumulative:
+            end = next(e for e in range(watermark + 1, watermark + self.advance + 1) if (e - self.offset) % self.advance == 0)
+            return self.bounds(end - 1)
+        start = next(s for s in range(watermark - self.size + 1, watermark + 1) if (s - self.offset) % self.advance == 0)
+        return [(start, start + self.size)]
 
 
 @dataclass(frozen=True)
@@ -232,16 +251,12 @@ class Reference:
         if window is None:
             return [(NEVER, FOREVER)]
         assert isinstance(window, FixedWindow)
-        starts = [s for s in range(row.at - window.size + 1, row.at + 1) if (s - window.offset) % window.advance == 0]
-        kept = [s for s in starts if s + window.size + self.query.lateness > watermark]
-        if not kept and self.query.late == "include":
-            # The earliest that is still open.
-            kept = [next(s for s in range(watermark - window.size + 1, watermark + 1) if (s - window.offset) % window.advance == 0)]
-        return [(s, s + window.size) for s in kept]
+        kept = [(start, end) for start, end in window.bounds(row.at) if end + self.query.lateness > watermark]
+        return window.next_bounds(watermark) if not kept and self.query.late == "include" else kept
 
     def _pane(self, key: str | None, start: int, end: int, now: int) -> Pane:
         for pane in self.panes:
-            if (pane.key, pane.start) == (key, start):
+            if (pane.key, pane.start, pane.end) == (key, start, end):
                 return pane
         self.panes.append(Pane(key, start, end, emitted_at=now))
         return self.panes[-1]

@@ -21,6 +21,12 @@ def fixed_windows(draw: st.DrawFn) -> FixedWindow:
 
 
 @st.composite
+def cumulative_windows(draw: st.DrawFn) -> FixedWindow:
+    step, steps = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    return FixedWindow(step * steps, step, draw(st.integers(0, step * steps - 1)), is_cumulative=True)
+
+
+@st.composite
 def session_windows(draw: st.DrawFn) -> SessionWindow:
     gap = draw(st.integers(1, 12))
     return SessionWindow(gap, draw(st.none() | st.integers(1, 4 * gap)))
@@ -29,7 +35,7 @@ def session_windows(draw: st.DrawFn) -> SessionWindow:
 @st.composite
 def queries(draw: st.DrawFn, *modes: Mode) -> Query:
     mode = draw(st.sampled_from(modes or ALL_MODES))
-    kinds: list[st.SearchStrategy[Window]] = [fixed_windows(), fixed_windows(), session_windows(), session_windows()]
+    kinds: list[st.SearchStrategy[Window]] = [fixed_windows(), fixed_windows(), cumulative_windows(), session_windows(), session_windows()]
     kinds.append(st.builds(CountWindow, st.integers(1, 4)))
     if mode != "trigger":
         kinds.append(st.none())

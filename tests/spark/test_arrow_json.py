@@ -13,12 +13,15 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import windrow
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.runtime import NO_PROVENANCE, RAW, SEQ, SourceStream
 from windrow.jobs.letters import read_letters
+from windrow.plan.physical.facts import SourceFacts
+from windrow.plan.physical.scans import decoding_choice
+from windrow.plan.physical.strategies import Scan
 from windrow.plan.stages import Read
-from windrow.spark.arrow_json import decode_rows, decoder_of
-from windrow.spark.reading import RowReader
+from windrow.spark.scan.arrow_json import decode_rows, decoder_of
+from windrow.spark.scan.row_reader import RowReader
 
 NOTE = "_note"
 TYPES = {
@@ -222,10 +225,12 @@ def test_texts_keep_their_places() -> None:
     assert len(left) <= 128
 
 
-def test_types_that_the_two_might_read_differently_are_left_to_spark(spark: SparkSession) -> None:
-    assert decoder_of(spark, {"a": "FLOAT"}, NOTE) is None
-    assert decoder_of(spark, {"a": "BIGINT", "b": "ARRAY<STRING>"}, NOTE) is None
-    assert decoder_of(spark, {}, NOTE) is None
+@pytest.mark.parametrize("columns", ["a FLOAT", "a BIGINT, b ARRAY<STRING>"])
+def test_types_that_the_two_might_read_differently_are_left_to_spark(columns: str) -> None:
+    options = "'connector' = 'files', 'path' = 'in', 'format' = 'json'"
+    [job] = windrow.compile(f"CREATE STREAM t ({columns}) WITH ({options}); SELECT * FROM t;").plan.jobs
+    [read] = job.reads
+    assert decoding_choice(read, SourceFacts("json")).strategy is Scan.SPARK_JSON
 
 
 SQL = """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from windrow.testing import Case, CaseRunner, load_cases
+from windrow.testing.file_inputs import FORMATS, why_not_as_files
 
 CONFORMANCE = Path(__file__).parent.parent / "conformance"
 CASES = [case for path in sorted((CONFORMANCE / "cases").glob("*.jsonl")) for case in load_cases(path)]
@@ -20,8 +23,8 @@ SAMPLE = [case for case in RUNNING if case.file != "generated.jsonl"][::7] + [ca
 ]
 
 
-def _name(case: Case) -> str:
-    return case.name
+def _name(case: object) -> str:
+    return case.name if isinstance(case, Case) else str(case)
 
 
 def test_names_are_unique() -> None:
@@ -108,6 +111,44 @@ def _ends_with_a_table(case: Case) -> bool:
     """Spark begins a batch for rows of a stream. One for rows of a table alone, which the other runners make, does not come."""
     rows = [row for row in case.rows or () if "_end" not in row]
     return bool(rows) and rows[-1].get("_stream") in case.tables
+
+
+STREAMED = [case for case in RUNNING if not _ends_with_a_table(case)]
+WAYS = [(format_, fast_paths) for format_ in FORMATS for fast_paths in (True, False)]
+
+
+def _digest(case: Case) -> int:
+    """The same for a case in every run, and spread evenly."""
+    return int(sha256(case.name.encode()).hexdigest()[:8], 16)
+
+
+# A tenth of all, chosen by name, so that a new case moves no other; each by one of the four ways.
+TENTH = [(case, *WAYS[_digest(case) // 10 % 4]) for case in STREAMED if _digest(case) % 10 == 0]
+
+
+def _files_give_the_same(spark: SparkSession, case: Case, format_: str, fast_paths: bool) -> None:
+    verdict = CaseRunner(spark, streaming=True, input_format=format_, fast_paths=fast_paths).run(case)
+    if verdict.skipped is not None:
+        pytest.skip(verdict.skipped)
+    assert verdict.passed, verdict.message
+
+
+@pytest.mark.parametrize(("case", "format_", "fast_paths"), TENTH, ids=_name)
+def test_files_give_the_same(spark: SparkSession, case: Case, format_: str, fast_paths: bool) -> None:
+    _files_give_the_same(spark, case, format_, fast_paths)
+
+
+@pytest.mark.conformance_all
+@pytest.mark.parametrize(("format_", "fast_paths"), WAYS)
+@pytest.mark.parametrize("case", STREAMED, ids=_name)
+def test_every_case_from_files(spark: SparkSession, case: Case, format_: str, fast_paths: bool) -> None:
+    _files_give_the_same(spark, case, format_, fast_paths)
+
+
+def test_most_cases_can_be_files() -> None:
+    """What cannot go that way is counted, so that it does not become more without a word."""
+    reasons = Counter(why for case in STREAMED if (why := why_not_as_files(case)) is not None)
+    assert sum(reasons.values()) <= len(STREAMED) // 4, reasons
 
 
 @pytest.mark.parametrize("case", [case for case in SAMPLE[::2] if not _ends_with_a_table(case)], ids=_name)

@@ -10,11 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.runtime import NO_PROVENANCE, RAW, SEQ, SourceStream
 from windrow.jobs.letters import read_letters
 from windrow.plan.stages import Read
-from windrow.spark.reading import FATE, RowReader
+from windrow.spark.row_columns import FATE
+from windrow.spark.scan.row_reader import RowReader
 
 SQL = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, note STRING, ts BIGINT, tags ARRAY<STRING>) WITH (

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tools.reference.calls import ONE_ROW, PRELUDE, SAMPLES, Example, Value, load, save, with_result
-from windrow.compiling import compile_script
+from windrow.compiler import compile_script
 from windrow.sql import parse
 from windrow.testing.engine import DirectEngine
 

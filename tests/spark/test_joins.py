@@ -13,13 +13,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.memory.runtime import rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
 from windrow.errors import JobError, NotThereError
 from windrow.observe.status import ENDED, JobStatus
 from windrow.plan.stages import Read
-from windrow.spark.tables import ReferenceTables
+from windrow.spark.tables.reference_tables import ReferenceTables
 
 SQL = """
 CREATE STREAM trades (id BIGINT, k BIGINT, ts BIGINT) WITH (

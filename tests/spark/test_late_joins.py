@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -53,3 +54,9 @@ def test_they_are_whole(spark: SparkSession, tmp_path: Path, how: str, window: s
     ]
     assert [json.loads(letter["row"])["note"] for letter in found] == ["orders 3000", "ships 4000"]
     assert all(why in letter["message"] and letter["topic"].endswith("/1.json") for letter in found)
+    told = [(_millis(letter["watermark"]), letter["late_by"] // 1000, _millis(letter["window_end"])) for letter in found]
+    assert told == ([(60_000, 50_000, 10_000)] * 2 if window else [(60_000, 57_000, None), (60_000, 56_000, None)])
+
+
+def _millis(at: datetime | None) -> int | None:
+    return None if at is None else int(at.timestamp() * 1000)

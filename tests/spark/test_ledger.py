@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from windrow.compiling import compile_script
+from windrow.compiler import compile_script
 from windrow.sql import parse
 from windrow.testing.engine import DirectEngine
 

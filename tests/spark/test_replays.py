@@ -17,7 +17,7 @@ from windrow.connectors.files.runtime import committed_files
 from windrow.jobs import replays
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.observe.ledger import Ledger
-from windrow.spark.program import BatchProgram
+from windrow.spark.execution.executor import BatchExecutor
 
 SQL = """
 CREATE STREAM orders (id BIGINT NOT NULL, amount INT, at TIMESTAMP) WITH (
@@ -41,7 +41,8 @@ class Job:
         (self.folder / "in" / name).write_text("".join(f"{line}\n" for line in lines))
 
     def run(self, mode: str = "once") -> Ledger:
-        jobs = windrow.run((self.folder / "q.sql").read_text(), spark=self._spark, state=self.folder / "state", mode=mode)  # type: ignore[arg-type]  # the mode of a run
+        compiled = windrow.compile((self.folder / "q.sql").read_text(), name="q.sql")
+        jobs = windrow.run(compiled, spark=self._spark, state=self.folder / "state", mode=mode)  # type: ignore[arg-type]  # the mode of a run
         jobs.await_end(120)
         ledger = jobs.status()[0].ledger
         assert ledger.is_balanced
@@ -116,7 +117,7 @@ def test_a_crash_in_the_replay_changes_nothing(job: Job, monkeypatch: pytest.Mon
     job.feed("a.json", GOOD, BROKEN)
     job.run()
     job.cli("replay", "--edited", str(mend(job, lambda raw: raw + "}")))
-    owner: Any = BatchProgram if step == "run" else Checkpoint
+    owner: Any = BatchExecutor if step == "run" else Checkpoint
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.spark.querying import Queries, Select
+from windrow.spark.query.runner import LazyRelation, QueryRunner
 
 SOURCE = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
@@ -72,13 +72,15 @@ def _run(spark: SparkSession, folder: Path, name: str, statements: dict[str, str
 
 def test_together_as_alone(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    table = Queries.table
+    table = QueryRunner.table
 
-    def noting(self: Queries, rows: Select, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False) -> pa.Table:
+    def noting(
+        self: QueryRunner, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False
+    ) -> pa.Table:
         asked.append(sql("rows"))
         return table(self, rows, sql, is_strict=is_strict, in_shares=in_shares)
 
-    monkeypatch.setattr(Queries, "table", noting)
+    monkeypatch.setattr(QueryRunner, "table", noting)
     together = _run(spark, folder, "together", STATEMENTS, {})
     # The first batch has a broken row, so that it is read by its text after a try without.
     assert len(asked) == 1 + 6, "one pass a batch, whatever the number of statements"

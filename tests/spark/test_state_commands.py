@@ -40,7 +40,9 @@ def folder(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) 
 
 def _run(spark: SparkSession, folder: Path) -> None:
     settings = {"state.home": (folder / "home").read_text(), "state.snapshot.every": "2", "state.buckets": "2"}
-    jobs = windrow.run((folder / "q.sql").read_text(), spark=spark, mode="once", state=folder / "state", settings=settings)
+    jobs = windrow.run(
+        windrow.compile((folder / "q.sql").read_text(), name="q.sql"), spark=spark, mode="once", state=folder / "state", settings=settings
+    )
     assert jobs.await_end(120)
 
 

@@ -11,7 +11,7 @@ from tests.unit.otap.files import at, attribute, log, write
 from windrow.jobs.window_queries import SparkQueries, WindowQuery, WindowTables, run_query
 from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
 from windrow.otap.timing import Timing, Window
 
 

@@ -17,26 +17,30 @@ import pytest
 SRC = Path(__file__).resolve().parents[2] / "src"
 
 # Package -> what it may import of ours, besides itself. A line may only name lines above it, so the order is the order of the layers.
-# A dotted name opens that module only.
+# A dotted name opens that module only; one with a line of its own is a package of its own, under the rules of that line.
 MAY_IMPORT: dict[str, set[str]] = {
     "allocator": set(),
     "model": set(),
     "errors": {"model"},
+    "plugins": {"errors"},
     "java": {"errors"},
     "settings": {"errors"},
     "jars": {"errors", "java", "settings"},
+    "storage": {"errors", "java", "settings"},
     "sql": {"model", "errors"},
     "resilience": {"errors"},
-    "otap": {"model", "errors"},
-    "connectors": {"model", "errors", "resilience", "jars", "otap"},
+    "spark.internals": {"errors", "java", "settings"},
+    "otap": {"model", "errors", "storage"},
+    "connectors": {"model", "errors", "plugins", "resilience", "jars", "storage", "otap", "spark.internals"},
     "local": {"errors", "java", "jars", "resilience", "connectors.kafka"},
-    "aggregates": {"model", "errors"},
-    "windowing": {"model"},
-    "catalog": {"model", "errors", "sql", "aggregates", "connectors.spec", "connectors.registry"},
+    "lazy": set(),
+    "aggregates": {"model", "errors", "plugins", "lazy"},
+    "windowing": {"model", "lazy"},
+    "catalog": {"model", "errors", "plugins", "sql", "aggregates", "connectors.spec", "connectors.registry"},
     "check": {"model", "errors", "sql", "aggregates", "catalog", "connectors.spec", "connectors.registry"},
-    "plan": {"model", "errors", "sql", "aggregates", "catalog", "check", "windowing", "connectors.spec", "connectors.registry"},
-    "describing": {"model", "errors", "sql", "catalog", "plan", "connectors.spec", "connectors.registry"},
-    "compiling": {"model", "errors", "sql", "catalog", "check", "plan", "describing"},
+    "plan": {"model", "errors", "plugins", "sql", "aggregates", "catalog", "check", "windowing", "connectors.spec", "connectors.registry"},
+    "introspection": {"model", "errors", "sql", "catalog", "plan", "connectors.spec", "connectors.registry"},
+    "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "observe": {"model", "errors", "settings", "plan", "resilience"},
     "spark": {
         "model",
@@ -44,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "java",
         "settings",
         "jars",
+        "storage",
         "sql",
         "resilience",
         "otap",
@@ -54,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "check",
         "plan",
         "observe",
+        "spark.internals",
     },
 }
 BELOW_JOBS = set(MAY_IMPORT)
@@ -66,13 +72,40 @@ MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "testing", "api", "server"}
 MAY_IMPORT["__main__"] = {"cli"}
 MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "cli"}
 
+# The rooms of ``spark``, each of which may import those before it. What Spark does not promise comes first; a batch is compiled, queried,
+# scanned, kept as state, carried along with its accounts, looked up in tables, processed by operators, and all of that is executed.
+# A dotted name is that module only.
+ROOMS: tuple[tuple[str, ...], ...] = (
+    ("row_columns",),
+    ("internals",),
+    ("compile",),
+    ("query",),
+    ("scan",),
+    ("state",),
+    # What every batch carries from operator to operator.
+    (
+        "execution.batch",
+        "execution.dead_letters",
+        "execution.ledger_writer",
+        "execution.measurements",
+        "execution.time_sources",
+        "execution.watermarks",
+    ),
+    ("tables",),
+    ("operators",),
+    ("execution",),
+)
+# (importer, imported) -> why it may, all the same.
+_SAME_STEP = "executors that hold state run the very step that the driver would"
+ACROSS_ROOMS = {("state.buckets", "operators.steps"): _SAME_STEP, ("state.buckets", "operators.state_columns"): _SAME_STEP}
+
 # Module -> the only places of ours that may import it.
 CONFINED: dict[str, set[str]] = {
     "sqlglot": {"sql"},
-    "pyspark": {"spark", "connectors", "jobs", "testing", "api"},
-    "py4j": {"spark", "connectors", "jobs"},
+    "pyspark": {"storage", "spark.internals", "spark", "connectors", "jobs", "testing", "api"},
+    "py4j": {"storage", "spark.internals"},
     "polars": {"aggregates", "windowing", "otap", "spark", "connectors", "jobs", "testing"},
-    "pyarrow": {"aggregates", "windowing", "otap", "spark", "connectors", "jobs", "testing"},
+    "pyarrow": {"storage", "aggregates", "windowing", "otap", "spark.internals", "spark", "connectors", "jobs", "testing"},
     "typer": {"cli"},
     "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
@@ -87,6 +120,29 @@ PURE = ("model", "sql", "aggregates", "windowing", "check", "plan")
 IMPURE_MODULES = {"os", "time", "socket", "subprocess", "random", "secrets", "uuid", "urllib", "http", "threading", "tempfile", "shutil"}
 WALL_CLOCK = {"now", "utcnow", "today"}
 
+# What Spark does not promise is touched here only.
+# The second one reaches Hadoop's file systems, also where there is no Spark session.
+DOORS = {"spark.internals", "storage.jvm"}
+PRIVATE_OF_SPARK = {
+    "_jvm",
+    "_jdf",
+    "_jc",
+    "_jsc",
+    "_jsparkSession",
+    "_jconf",
+    "_jreader",
+    "_jwrite",
+    "_jsq",
+    "_sc",
+    "_gateway",
+    "_jcol",
+    "_jmap",
+}
+PRIVATE_MODULES = ("pyspark.sql.pandas.types", "pyspark.serializers", "pyspark.sql.udf", "pyspark.sql.classic")
+JVM_CLASS = "org.apache.spark."
+# The names of classes as values of Spark's own, public settings.
+NAMES_CLASSES = {"spark.session"}
+
 # The allocator is told by it, before anything else is loaded.
 READS_ENVIRONMENT = {"settings", "java", "allocator"}
 
@@ -100,7 +156,7 @@ class Module:
 
     @property
     def package(self) -> str:
-        return self.name.partition(".")[0]
+        return line_of(self.name)
 
     @property
     def is_light(self) -> bool:
@@ -115,6 +171,12 @@ class Module:
                 assert node.level == 0, f"{self.name}:{node.lineno} relative import"
                 # "from a import b" may mean the module a.b; a rule that opens or closes a holds for a.b as well.
                 yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def line_of(name: str) -> str:
+    """The package that a module belongs to: that with the longest name that has a line."""
+    lines = [package for package in MAY_IMPORT if is_under(name, package)]
+    return max(lines, key=len, default=name.partition(".")[0])
 
 
 def parse(name: str, text: str) -> Module:
@@ -137,7 +199,14 @@ def is_under(name: str, prefix: str) -> bool:
 
 def faults(module: Module) -> list[str]:
     """Every rule that one file breaks."""
-    return [*layer_faults(module), *library_faults(module), *purity_faults(module), *environment_faults(module)]
+    return [
+        *layer_faults(module),
+        *room_faults(module),
+        *library_faults(module),
+        *purity_faults(module),
+        *environment_faults(module),
+        *door_faults(module),
+    ]
 
 
 def layer_faults(module: Module) -> Iterator[str]:
@@ -149,10 +218,30 @@ def layer_faults(module: Module) -> Iterator[str]:
         if not is_under(name, "windrow"):
             continue
         target = name.removeprefix("windrow.")
-        if not any(is_under(target, prefix) for prefix in allowed):
+        # Who may import a package may not therefore import what has a line of its own inside it.
+        is_allowed = any(is_under(target, prefix) and is_under(prefix, line_of(target)) for prefix in allowed)
+        if not is_allowed:
             yield f"{module.name}:{line} imports {name}, but {module.package} may import only {sorted(allowed)}"
         if module.package == "connectors" and crosses_connectors(module.name, target):
             yield f"{module.name}:{line} imports {name}: one connector must not know another"
+
+
+def room_of(name: str) -> int | None:
+    """The place of a module of ``spark`` among the rooms; None for those that stand outside of them."""
+    inner = name.removeprefix("spark.")
+    return next((place for place, room in enumerate(ROOMS) if any(is_under(inner, each) for each in room)), None)
+
+
+def room_faults(module: Module) -> Iterator[str]:
+    own = room_of(module.name) if module.package == "spark" else None
+    if own is None:
+        return
+    for line, name in module.imports():
+        target = name.removeprefix("windrow.")
+        there = room_of(target) if is_under(target, "spark") else None
+        opened = any(module.name == f"spark.{one}" and is_under(target, f"spark.{other}") for one, other in ACROSS_ROOMS)
+        if there is not None and there > own and not opened:
+            yield f"{module.name}:{line} imports {name}, but its room comes before that one (see ROOMS)"
 
 
 def crosses_connectors(importer: str, target: str) -> bool:
@@ -199,6 +288,25 @@ def environment_faults(module: Module) -> Iterator[str]:
                 yield f"{module.name}:{node.lineno} uses os.{name}; settings.py reads the environment"
 
 
+def door_faults(module: Module) -> Iterator[str]:
+    """Only one package touches what Spark does not promise: Java objects behind PySpark, its private names, and classes of the JVM."""
+    if module.package in DOORS or module.name in DOORS:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and node.attr in PRIVATE_OF_SPARK and not _is_own(node):
+            yield f"{module.name}:{node.lineno} uses {node.attr}: only {sorted(DOORS)} touch what Spark does not promise"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and JVM_CLASS in node.value and module.name not in NAMES_CLASSES:
+            yield f"{module.name}:{node.lineno} names a class of Spark's: only {sorted(DOORS)} do"
+    for line, name in module.imports():
+        private = name.startswith("pyspark.") and any(part.startswith("_") for part in name.split("."))
+        if private or name.startswith(PRIVATE_MODULES):
+            yield f"{module.name}:{line} imports {name}: only {sorted(DOORS)} touch what Spark does not promise"
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_a_module_keeps_the_import_rules(module: Module) -> None:
     assert faults(module) == []
@@ -208,7 +316,7 @@ def test_the_layers_go_one_way() -> None:
     order = list(MAY_IMPORT)
     for package, allowed in MAY_IMPORT.items():
         for target in allowed:
-            assert order.index(target.partition(".")[0]) < order.index(package), f"{package} may import {target}, which is not above it"
+            assert order.index(line_of(target)) < order.index(package), f"{package} may import {target}, which is not above it"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +336,14 @@ def test_the_layers_go_one_way() -> None:
         ("spark.session", "import os\nos.environ['A'] = 'b'", "settings.py reads the environment"),
         ("jobs.run", "from os import getenv", "settings.py reads the environment"),
         ("utils.text", "", "has no line in MAY_IMPORT"),
+        ("spark.internals.jvm", "from windrow.spark.query.runner import LazyRelation", "may import only"),
+        ("connectors.zones", "from windrow.spark.session import make_session", "may import only"),
+        ("spark.query.runner", "plan = frame._jdf.logicalPlan()", "what Spark does not promise"),
+        ("connectors.streaming", "from pyspark.util import _load_from_socket", "what Spark does not promise"),
+        ("jobs.runner", "jvm.load('org.apache.spark.sql.execution.ProjectExec')", "names a class of Spark's"),
+        ("jobs.failures", "from py4j.protocol import Py4JError", "which only ['spark.internals', 'storage'] may"),
+        ("spark.scan.row_reader", "from windrow.spark.operators.read import ReadOperator", "its room comes before"),
+        ("spark.operators.read", "from windrow.spark.execution.executor import BatchExecutor", "its room comes before"),
     ],
 )
 def test_a_broken_rule_is_seen(name: str, text: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,18 +366,32 @@ def loaded_after(code: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.rpartition("loaded ")[2].split()}
 
 
-def test_help_starts_no_spark() -> None:
-    code = """
+def loaded_by(*words: str) -> set[str]:
+    code = f"""
 import sys
 from windrow.cli.main import main
 
-sys.argv = ["windrow", "--help"]
+sys.argv = {["windrow", *words]!r}
 try:
     main()
 except SystemExit as end:
     assert not end.code
 """
-    assert not {"pyspark", "py4j"} & loaded_after(code)
+    return loaded_after(code)
+
+
+def test_help_imports_next_to_nothing() -> None:
+    assert not {"pyspark", "py4j", "polars", "pyarrow", "sqlglot", "typer", "click", "rich", "pydantic"} & loaded_by("--help")
+
+
+def test_checking_a_file_imports_nothing_that_runs_it(tmp_path: Path) -> None:
+    path = tmp_path / "q.sql"
+    path.write_text(
+        "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'files', 'path' = 'in', 'event.time.field' = 'ts');"
+        "SELECT k, SUM(v) AS v, BIT_OR(v) AS bits, STDDEV(v) AS spread, MIN_BY(v, ts) AS first FROM t GROUP BY k WINDOW TUMBLING(1m);"
+        "SELECT a.k FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 MINUTE;"
+    )
+    assert not {"pyspark", "py4j", "polars", "pyarrow", "pandas", "numpy", "rich"} & loaded_by("check", str(path))
 
 
 def test_the_package_itself_imports_nothing_heavy() -> None:

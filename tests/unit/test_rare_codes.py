@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from windrow.cli import spark_start
 from windrow.cli.letter_replay import _read_edited
 from windrow.cli.main import app
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.files.failures import write_failure
 from windrow.connectors.kafka import source as kafka_source
 from windrow.connectors.memory import runtime as memory
@@ -29,7 +29,7 @@ from windrow.jobs.runner import RunningJob
 from windrow.local import topics
 from windrow.local.kafka import LocalBroker
 from windrow.local.postgres import PostgresServer
-from windrow.spark.folders import LocalFolder
+from windrow.storage import LocalFolder
 from windrow.testing import load_cases
 from windrow.testing.batches import schedule
 from windrow.testing.junit import write_junit
@@ -89,7 +89,7 @@ def test_a_record_that_a_topic_does_not_take() -> None:
 
 def test_state_of_another_version(tmp_path: Path) -> None:
     folder = LocalFolder(tmp_path)
-    folder.write(CARD, json.dumps({"format": 0}).encode())
+    folder.replace_atomically(CARD, json.dumps({"format": 0}).encode())
     plan = compile_sql("CREATE STREAM t (a INT) WITH ('connector' = 'generator'); SELECT a FROM t", "t.sql", {}).plan
     with pytest.raises(WindrowError) as caught:
         claim(folder, plan.jobs[0])
@@ -97,7 +97,9 @@ def test_state_of_another_version(tmp_path: Path) -> None:
 
 
 def test_state_on_executors_in_a_folder_that_is_no_path() -> None:
-    runner = stand_in(_options=RunOptions(settings={"state.home": "distributed"}), folder=stand_in(path="s3://bucket/state"))
+    runner = stand_in(
+        _options=RunOptions(settings={"state.home": "distributed"}), folder=stand_in(path="s3://bucket/state", is_local=False)
+    )
     with pytest.raises(WindrowError) as caught:
         RunningJob._home_rules(runner)
     assert caught.value.code == "WR806"
@@ -107,7 +109,7 @@ def test_an_offset_log_without_a_time(tmp_path: Path) -> None:
     (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
     (tmp_path / "checkpoint" / "offsets" / "0").write_text("v1\n")
     with pytest.raises(WindrowError) as caught:
-        Checkpoint(None, LocalFolder(tmp_path)).arrival_of(0)
+        Checkpoint(LocalFolder(tmp_path)).arrival_of(0)
     assert caught.value.code == "WR813"
 
 

@@ -1,7 +1,7 @@
 """The examples of docs/functions.md: one call and its result for every function that a query can use.
 
-They are in docs/reference/functions.json. ``WINDROW_UPDATE=1 pytest tests/spark/test_functions.py`` writes what the calls give now
-into it, to be reviewed as a diff.
+They are in docs/reference/functions.json; those of aggregates that say themselves what they are, beside the aggregate.
+``WINDROW_UPDATE=1 pytest tests/spark/test_functions.py`` writes what the calls give now into the file, to be reviewed as a diff.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.reference.markdown import DOCS
-from windrow.aggregates.registry import AGGREGATES
+from windrow.aggregates import AGGREGATES, Aggregate
 
 DATA = DOCS / "reference" / "functions.json"
 ONE, ROWS, WINDOW = "one", "samples", "samples WINDOW TUMBLING(1m)"
@@ -60,7 +60,13 @@ def usual_source(name: str, call: str) -> str:
 
 def load() -> dict[str, Example]:
     entries = json.loads(DATA.read_text(encoding="utf-8"))
-    return {name: _example(name, entry) for name, entry in entries.items()}
+    own = {
+        name.lower(): form.signature.example
+        for name, form in AGGREGATES.items()
+        if isinstance(form, Aggregate) and form.signature and form.signature.example
+    }
+    entries |= {name: {"call": call, "gives": gives} for name, (call, gives) in own.items()}
+    return {name: _example(name, entry) for name, entry in sorted(entries.items())}
 
 
 def _example(name: str, entry: Mapping[str, Any]) -> Example:
@@ -70,7 +76,9 @@ def _example(name: str, entry: Mapping[str, Any]) -> Example:
 
 
 def save(examples: Iterable[Example]) -> None:
-    lines = [f"{json.dumps(each.name)}: {json.dumps(_entry(each), ensure_ascii=False)}" for each in sorted(examples, key=lambda e: e.name)]
+    kept = json.loads(DATA.read_text(encoding="utf-8"))
+    listed = sorted((each for each in examples if each.name in kept), key=lambda each: each.name)
+    lines = [f"{json.dumps(each.name)}: {json.dumps(_entry(each), ensure_ascii=False)}" for each in listed]
     DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
 from tools.reference.options import connector_overview, connector_side, option_table, query_options, run_settings, source_options
+from tools.reference.results import result_table
 from tools.reference.statements import reference_page
 from tools.reference.support import support_page
 from windrow.catalog.options import TABLE_OPTIONS
@@ -80,6 +81,8 @@ REGIONS: dict[str, Callable[[], str]] = {
     "run settings": run_settings,
     "row codes": row_codes,
     "corpus": corpus_index,
+    "benchmark windows": lambda: result_table("windows"),
+    "benchmark others": lambda: result_table("others"),
 }
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,

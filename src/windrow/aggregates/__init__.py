@@ -4,7 +4,17 @@ Takes a call's arguments as Spark SQL text, gives SQL text and Polars expression
 these files and a case. Must not know: Spark itself, windows, state.
 """
 
-from windrow.aggregates.base import Aggregate, Part, orders_its_value
-from windrow.aggregates.registry import AGGREGATES, find_aggregate
+from windrow.aggregates.base import Aggregate, Part, Signature, orders_its_value
+from windrow.aggregates.registry import AGGREGATES, ALL_ROWS, LAST_ROW, find_aggregate, takes_whole_rows
 
-__all__ = ["AGGREGATES", "Aggregate", "Part", "find_aggregate", "orders_its_value"]
+__all__ = [
+    "AGGREGATES",
+    "ALL_ROWS",
+    "LAST_ROW",
+    "Aggregate",
+    "Part",
+    "Signature",
+    "find_aggregate",
+    "orders_its_value",
+    "takes_whole_rows",
+]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import polars as pl
-
+from windrow.lazy import LazyModule
+from windrow.model.accumulation import Accumulation
 from windrow.model.expr import Call
-from windrow.model.running import Run
+from windrow.model.types import DataType
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyModule("polars")
 
 # Column names of an aggregate's parts, by part name.
 Columns = Mapping[str, str]
@@ -27,7 +33,25 @@ class Part:
     sql: str
     merge: Callable[[Columns], pl.Expr]
     row: str | None = None
-    run: Run | None = None
+    run: Accumulation | None = None
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether it is a list of the values themselves, which then must have a type."""
+        return self.sql.startswith(("collect_list({0})", "collect_set({0})"))
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the catalog and the documentation say of an aggregate that Spark does not have. Its first argument is a number."""
+
+    text: str
+    doc: str
+    # From the types of the arguments to the type of the value.
+    returns: Callable[[Sequence[DataType]], DataType]
+    # A call over the sample rows of docs/functions.md, and what it gives there, as text.
+    example: tuple[str, str] | None = None
+    counts: tuple[int, ...] = (1,)
 
 
 @dataclass(frozen=True)
@@ -42,6 +66,8 @@ class Aggregate:
     total_of: str | None = None
     # The part that holds the sum, or the values, of which the mean is taken: of decimals it has a type of its own.
     mean_of: str | None = None
+    # Of the dialect's own aggregates.
+    signature: Signature | None = None
 
 
 # An aggregate whose form depends on how it is called: on the number of its arguments, or on ORDER BY. None: not in this way.

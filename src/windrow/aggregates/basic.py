@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from windrow.aggregates.base import Aggregate, Columns, Part, count, greatest, least, total
+from windrow.lazy import LazyModule
+from windrow.model.accumulation import Accumulation
 from windrow.model.expr import Call
-from windrow.model.running import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyModule("polars")
 
 
 def _count(*args: str) -> Part:
     counts = " AND ".join(f"({arg}) IS NOT NULL" for arg in args)
-    return Part("n", f"count({', '.join(args)}){{over}}", count("n"), f"CASE WHEN {counts} THEN 1L ELSE 0L END", Run.TOTAL)
+    return Part("n", f"count({', '.join(args)}){{over}}", count("n"), f"CASE WHEN {counts} THEN 1L ELSE 0L END", Accumulation.TOTAL)
 
 
 def count_rows(call: Call) -> Aggregate:
@@ -22,16 +27,16 @@ def count_rows(call: Call) -> Aggregate:
 
 
 def _least(name: str) -> Part:
-    return Part(name, "min({0}){over}", least(name), "{0}", Run.LEAST)
+    return Part(name, "min({0}){over}", least(name), "{0}", Accumulation.LEAST)
 
 
 def _greatest(name: str) -> Part:
-    return Part(name, "max({0}){over}", greatest(name), "{0}", Run.GREATEST)
+    return Part(name, "max({0}){over}", greatest(name), "{0}", Accumulation.GREATEST)
 
 
 _N = _count("{0}")
-_S = Part("s", "sum({0}){over}", total("s"), "{0}", Run.TOTAL)
-COUNT_IF = Aggregate((Part("n", "count_if({0}){over}", count("n"), "CASE WHEN {0} THEN 1L ELSE 0L END", Run.TOTAL),), "{n}")
+_S = Part("s", "sum({0}){over}", total("s"), "{0}", Accumulation.TOTAL)
+COUNT_IF = Aggregate((Part("n", "count_if({0}){over}", count("n"), "CASE WHEN {0} THEN 1L ELSE 0L END", Accumulation.TOTAL),), "{n}")
 SUM = Aggregate((_S,), "{s}")
 AVG = Aggregate((_S, _N), "{s} / {n}", mean_of="s")
 MIN = Aggregate((_least("m"),), "{m}")
@@ -61,6 +66,6 @@ def _bits(combine: Callable[[pl.Expr], pl.Expr]) -> Callable[[Columns], pl.Expr]
     return lambda columns: combine(pl.col(columns["b"]).drop_nulls()).alias(columns["b"])
 
 
-BIT_AND = Aggregate((Part("b", "bit_and({0}){over}", _bits(pl.Expr.bitwise_and)),), "{b}")
-BIT_OR = Aggregate((Part("b", "bit_or({0}){over}", _bits(pl.Expr.bitwise_or)),), "{b}")
-BIT_XOR = Aggregate((Part("b", "bit_xor({0}){over}", _bits(pl.Expr.bitwise_xor)),), "{b}")
+BIT_AND = Aggregate((Part("b", "bit_and({0}){over}", _bits(lambda bits: bits.bitwise_and())),), "{b}")
+BIT_OR = Aggregate((Part("b", "bit_or({0}){over}", _bits(lambda bits: bits.bitwise_or())),), "{b}")
+BIT_XOR = Aggregate((Part("b", "bit_xor({0}){over}", _bits(lambda bits: bits.bitwise_xor())),), "{b}")

@@ -15,7 +15,9 @@ def count_distinct(call: Call) -> Aggregate:
         return Aggregate((SEEN,), "CAST(size({v}) AS BIGINT)")
     args = [f"{{{i}}}" for i in range(len(call.args))]
     is_there = " AND ".join(f"{arg} IS NOT NULL" for arg in args)
-    whole = f"collect_set(CASE WHEN {is_there} THEN struct({', '.join(args)}) END){{over}}"
+    # Each with a name of its own: the same column may stand there twice.
+    named = ", ".join(f"'a{i}', {arg}" for i, arg in enumerate(args))
+    whole = f"collect_set(CASE WHEN {is_there} THEN named_struct({named}) END){{over}}"
     return Aggregate((Part("v", whole, gathered_set("v")),), "CAST(size({v}) AS BIGINT)")
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from windrow.aggregates.base import Aggregate, Columns, Part, count
+from windrow.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyModule("polars")
 
 
 def _mean(name: str, weight: str) -> Callable[[Columns], pl.Expr]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from windrow.aggregates.base import Aggregate, Columns, FormOfCall, Part, elements, first_by, gathered, greatest, least
+from windrow.lazy import LazyModule
 from windrow.model.expr import Call, SortKey
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyModule("polars")
 
 # NULLs are skipped, so a row without a value has no place in the order.
 _PLACE = "CASE WHEN {0} IS NOT NULL THEN {seq} END"
@@ -150,6 +155,11 @@ def _joined(merge: Callable[[Columns], pl.Expr]) -> FormOfCall:
 
 string_agg = _joined(gathered("l"))
 string_agg_distinct = _joined(_once)
+
+
+# Whole rows of a window, which nobody can call by name: all of them with where they stand in the input, and the one that arrived last.
+ROWS_OF_WINDOW = Aggregate((Part("l", "collect_list(struct({batch} AS b, {seq} AS s, {0} AS v)){over}", gathered("l")),), "{l}")
+ROW_OF_WINDOW = _LAST
 
 
 def _any_of(columns: Columns) -> pl.Expr:

@@ -1,10 +1,12 @@
-"""Every aggregate by its names, and how a call picks its form."""
+"""Every aggregate by its names, and how a call picks its form. Installed packages may bring more."""
 
 from __future__ import annotations
 
-from windrow.aggregates import approximate, basic, distinct, moments, ordered, quantiles
+from windrow.aggregates import approximate, basic, distinct, geometric, moments, ordered, quantiles
 from windrow.aggregates.base import Aggregate, FormOfCall
 from windrow.model.expr import Call
+from windrow.plugins import AGGREGATES as GROUP
+from windrow.plugins import load_plugin
 
 AGGREGATES: dict[str, Aggregate | FormOfCall] = {
     "COUNT": basic.count_rows,
@@ -16,6 +18,7 @@ AGGREGATES: dict[str, Aggregate | FormOfCall] = {
     "AVG": basic.AVG,
     "MEAN": basic.AVG,
     "TRY_AVG": basic.AVG,
+    "GEOMETRIC_MEAN": geometric.GEOMETRIC_MEAN,
     "MIN": basic.MIN,
     "MAX": basic.MAX,
     "DELTA": basic.DELTA,
@@ -96,11 +99,18 @@ _DISTINCT: dict[str, Aggregate | FormOfCall] = {
     "MEDIAN": quantiles.MEDIAN_DISTINCT,
     "PERCENTILE": quantiles.percentile_distinct,
 }
+# What the planner asks for, under names that no query can spell: {0} is the whole row.
+ALL_ROWS, LAST_ROW = "rows of the window", "row of the window"
+_OF_WHOLE_ROWS: dict[str, Aggregate] = {ALL_ROWS: ordered.ROWS_OF_WINDOW, LAST_ROW: ordered.ROW_OF_WINDOW}
 # DISTINCT changes nothing for these.
 _INDIFFERENT = frozenset(
     "MIN MAX DELTA BOOL_AND BOOL_OR EVERY SOME ANY BIT_AND BIT_OR COLLECT_SET COUNT_DISTINCT APPROX_COUNT_DISTINCT FIRST FIRST_VALUE "
     "EARLIEST EARLIEST_BY_OFFSET ANY_VALUE MIN_BY MAX_BY".split()
 )
+
+
+def takes_whole_rows(call: Call) -> bool:
+    return call.name in _OF_WHOLE_ROWS
 
 
 def find_aggregate(call: Call) -> Aggregate | None:
@@ -109,7 +119,11 @@ def find_aggregate(call: Call) -> Aggregate | None:
     >>> find_aggregate(Call("max", distinct=True)) is basic.MAX
     True
     """
+    if call.name in _OF_WHOLE_ROWS:
+        return _OF_WHOLE_ROWS[call.name]
     key = call.name.upper()
     forms = _DISTINCT if call.distinct and key not in _INDIFFERENT else AGGREGATES
     form = forms.get(key)
+    if form is None and key not in AGGREGATES and not call.distinct:
+        form = load_plugin(GROUP, key, Aggregate)
     return form if form is None or isinstance(form, Aggregate) else form(call)

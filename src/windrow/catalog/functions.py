@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from windrow.aggregates.base import Aggregate
 from windrow.catalog.names import closest
 from windrow.catalog.spelling import read_type
+from windrow.errors import UsageError
 from windrow.model.types import NULL, UNKNOWN, Array, DataType, Decimal, Map, Struct
+from windrow.plugins import AGGREGATES, FUNCTIONS, entry_points_of, load_plugin
 
 # From the types of the arguments (those of WITHIN GROUP come last) to the type of the result.
 ReturnRule = Callable[[Sequence[DataType]], DataType]
@@ -96,7 +99,7 @@ def _family(type_: DataType) -> str:
 
 @cache
 def functions() -> Mapping[str, Function]:
-    """All functions by lower-case name."""
+    """Spark's functions and the dialect's own, by lower-case name."""
     from windrow.catalog.own_functions import OWN_FUNCTIONS, sharpened  # they build on the classes above
 
     text = (files("windrow.catalog") / "functions.json").read_text()
@@ -113,7 +116,34 @@ def usable_functions() -> dict[str, Function]:
     """
     from windrow.catalog.own_functions import UNUSABLE
 
-    return {name: each for name, each in functions().items() if name not in UNUSABLE and each.kind is not FunctionKind.TABLE}
+    own = {name: each for name, each in functions().items() if name not in UNUSABLE and each.kind is not FunctionKind.TABLE}
+    return {**plugin_functions(), **own}
+
+
+def plugin_functions() -> dict[str, Function]:
+    """Those that installed packages bring, by lower-case name."""
+    names = {*entry_points_of(AGGREGATES), *entry_points_of(FUNCTIONS)}
+    return {name: found for name in sorted(names) if (found := _plugin_function(name)) is not None}
+
+
+def _plugin_function(name: str) -> Function | None:
+    from windrow.catalog.python_functions import ScalarFunction, describe_function  # it builds on the classes above
+
+    aggregate = load_plugin(AGGREGATES, name, Aggregate)
+    if aggregate is not None:
+        return signed_aggregate(name, aggregate)
+    scalar = load_plugin(FUNCTIONS, name, ScalarFunction)
+    return None if scalar is None else replace(describe_function(scalar.as_statement(name)), doc=scalar.doc)
+
+
+def signed_aggregate(name: str, form: Aggregate) -> Function:
+    """What is known of an aggregate that Spark does not have: it says it itself."""
+    said = form.signature
+    if said is None:
+        raise UsageError(
+            "WR650", f'the aggregate "{name}" of a package says nothing of its arguments', "give it a windrow.aggregates.Signature"
+        )
+    return Function(name, FunctionKind.AGGREGATE, said.text, said.doc, said.counts, returns=said.returns, numbers=(0,))
 
 
 def function(name: str) -> Function | None:
@@ -122,12 +152,12 @@ def function(name: str) -> Function | None:
     >>> function("StdDev").kind
     <FunctionKind.AGGREGATE: 'aggregate'>
     """
-    return functions().get(name.lower())
+    return functions().get(name.lower()) or _plugin_function(name.lower())
 
 
 def closest_functions(name: str) -> list[str]:
     """Up to three functions with a similar name, in upper case."""
-    return [found.upper() for found in closest(name, functions(), limit=3)]
+    return [found.upper() for found in closest(name, [*functions(), *entry_points_of(AGGREGATES), *entry_points_of(FUNCTIONS)], limit=3)]
 
 
 def _from_data(name: str, entry: Mapping[str, Any]) -> Function:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from windrow.catalog.relation import Names
-from windrow.catalog.together import WINDOW_BOUNDS, is_window_bound
 from windrow.catalog.typing import is_aggregate_query, item_name, names_under
 from windrow.model.expr import Column, Expr, Literal
 from windrow.model.query import Query, Select, SelectItem, Union
-from windrow.model.window import Rows
 
 
 def table_key(query: Query, names: Names) -> tuple[str, ...] | None:
@@ -37,11 +35,11 @@ def written_key(query: Query, names: Names) -> tuple[str, ...]:
         return written_key(query.left, names_under(query, names)) if query.is_all else ()
     if any(item.is_primary_key for item in query.items) or query.window is None:
         return table_key(query, names) or ()
-    if isinstance(query.window.kind, Rows):
+    if not is_aggregate_query(query, names):
+        # Rows, of which a window holds many.
         return ()
-    bounds = [item for item in query.items if isinstance(item.expr, Column) and is_window_bound(item.expr)]
-    # The start tells windows of one kind apart; the end of a session moves as rows come in.
-    bounds.sort(key=lambda item: isinstance(item.expr, Column) and item.expr.name.lower() != WINDOW_BOUNDS[0])
+    shown = {item.expr.name.lower(): item for item in reversed(query.items) if isinstance(item.expr, Column)}
+    bounds = [shown[name] for name in query.window.kind.told_apart_by if name in shown]
     groups = table_key(query, names) if query.group_by else ()
     if not bounds or groups is None:
         return ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from windrow.catalog.functions import Function, FunctionKind, ReturnRule, same_as
+from windrow.aggregates import AGGREGATES, Aggregate
+from windrow.catalog.functions import Function, FunctionKind, ReturnRule, same_as, signed_aggregate
 from windrow.catalog.numeric import common_type
 from windrow.model.expr import Call, Column, Node
 from windrow.model.types import (
@@ -25,6 +26,7 @@ from windrow.model.types import (
     Decimal,
     Map,
 )
+from windrow.model.window_kinds import BOUND_PREFIXES
 
 _SCALAR, _AGGREGATE, _WINDOW = FunctionKind.SCALAR, FunctionKind.AGGREGATE, FunctionKind.WINDOW
 
@@ -102,8 +104,12 @@ def _own(name: str, signature: str, doc: str, counts: tuple[int, ...], returns: 
 
 _BOUNDS = tuple(
     _own(f"{window}_{bound}", f"{window}_{bound}()", f"the {bound} of the emission's window", (0, 1, 2, 3), _fixed(TIMESTAMP))
-    for window in ("tumble", "hop", "session")
+    for window in BOUND_PREFIXES
     for bound in ("start", "end")
+)
+
+_AGGREGATES_WITH_SIGNATURE = tuple(
+    signed_aggregate(name.lower(), form) for name, form in AGGREGATES.items() if isinstance(form, Aggregate) and form.signature is not None
 )
 
 OWN_FUNCTIONS: tuple[Function, ...] = (
@@ -126,6 +132,7 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     _own("timestampadd", "timestampadd(unit, n, ts)", "a timestamp moved by n units", (3,), _fixed(TIMESTAMP)),
     _own("timestampdiff", "timestampdiff(unit, a, b)", "whole units from a to b", (3,), _fixed(BIGINT)),
     _own("unnest", "unnest(array)", "the elements of an array or map as rows, in FROM", (1,), _element, FunctionKind.GENERATOR),
+    *_AGGREGATES_WITH_SIGNATURE,
     *_BOUNDS,
 )
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from windrow.catalog.functions import Function, FunctionKind
 from windrow.catalog.names import closest
+from windrow.catalog.spelling import read_type
 from windrow.model.statement import CreateFunction
-from windrow.model.types import NULL, UNKNOWN, Array, DataType, Map, Struct, is_numeric
+from windrow.model.types import NULL, UNKNOWN, Array, ColumnDef, DataType, Map, Struct, is_numeric
 
 # The names under which a function refuses types (see Function.refuses).
 _FAMILIES = "BOOLEAN STRING BINARY DATE TIMESTAMP TIMESTAMP_NTZ INTERVAL VARIANT ARRAY<INT> MAP<STRING,INT> STRUCT".split()
@@ -31,6 +32,23 @@ class FunctionFault:
     statement: CreateFunction
     message: str
     hint: str
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """A function that a package brings by the entry point ``windrow.functions``; called as if the file had created it.
+
+    ``target`` is ``module:function``: Arrow arrays in, one Arrow array of the same length out. ``parameters`` are names and types.
+    """
+
+    target: str
+    parameters: tuple[tuple[str, str], ...]
+    returns: str
+    doc: str
+
+    def as_statement(self, name: str) -> CreateFunction:
+        parameters = tuple(ColumnDef(each, read_type(type_)) for each, type_ in self.parameters)
+        return CreateFunction(name, parameters, read_type(self.returns), self.target)
 
 
 class _UnusableError(Exception):

@@ -123,8 +123,8 @@ class Scope:
             return Ambiguous(tuple(binding for binding, _ in holders))
         if holders:
             return Resolved(holders[0][1].type, holders[0][0])
-        if any(not binding.is_known for binding in self.bindings):
-            return Resolved(UNKNOWN)
+        if (unknown := next((binding for binding in self.bindings if not binding.is_known), None)) is not None:
+            return Resolved(UNKNOWN, unknown)
         fallback = next((alias for alias in self.fallback if alias.name.lower() == name.lower()), None)
         return Missing() if fallback is None else Resolved(fallback.type, fallback)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from windrow.model.expr import Between, Binary, Column, Expr, Interval
+from windrow.model.expr import Between, Binary, Column, Expr, Interval, IsDistinct
 
 SideName = Literal["left", "right"]
 # Which side a column that holds a time belongs to; None for any other column.
@@ -47,6 +47,30 @@ def conjuncts(expr: Expr | None) -> Iterator[Expr]:
         yield from conjuncts(expr.right)
     elif expr is not None:
         yield expr
+
+
+@dataclass(frozen=True)
+class Equality:
+    """``left = right``; with ``nulls_meet``, NULL is equal to NULL: ``IS NOT DISTINCT FROM``, ``<=>``."""
+
+    left: Expr
+    right: Expr
+    nulls_meet: bool
+
+
+def equality_of(condition: Expr) -> Equality | None:
+    """What a condition says is equal; None where it says something else.
+
+    >>> equality_of(IsDistinct(Column("a"), Column("b"), negated=True)).nulls_meet
+    True
+    """
+    match condition:
+        case Binary(op="=", left=left, right=right):
+            return Equality(left, right, nulls_meet=False)
+        case Binary(op="<=>", left=left, right=right) | IsDistinct(left=left, right=right, negated=True):
+            return Equality(left, right, nulls_meet=True)
+        case _:
+            return None
 
 
 def find_bound(conditions: Iterable[Expr], side_of: SideOf) -> TimeBound | None:

@@ -7,6 +7,7 @@ below. Must not know: Spark, the network, clocks, the environment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from windrow.catalog.schema import Catalog
 from windrow.check.blocks import Context, build_context
@@ -16,13 +17,16 @@ from windrow.check.rules.argument_count import argument_count
 from windrow.check.rules.argument_type import argument_type
 from windrow.check.rules.argument_value import argument_value
 from windrow.check.rules.as_of import as_of
+from windrow.check.rules.asof_join import asof_join
 from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
+from windrow.check.rules.constant_argument import constant_argument
 from windrow.check.rules.drop import drop
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
 from windrow.check.rules.duplicate_output import duplicate_output
+from windrow.check.rules.emission_group import together
 from windrow.check.rules.generator import generator_rule
 from windrow.check.rules.header_change import header_change
 from windrow.check.rules.insert import insert
@@ -45,7 +49,6 @@ from windrow.check.rules.subquery import subquery
 from windrow.check.rules.table_key import table_key
 from windrow.check.rules.table_refresh import table_refresh
 from windrow.check.rules.time_zone import time_zone
-from windrow.check.rules.together import together
 from windrow.check.rules.union import union
 from windrow.check.rules.unknown_column import unknown_column
 from windrow.check.rules.unknown_definition_column import unknown_definition_column
@@ -56,10 +59,14 @@ from windrow.check.rules.variant_output import variant_output
 from windrow.check.rules.window_length import window_length
 from windrow.check.rules.window_purpose import window_purpose
 from windrow.check.rules.window_time import window_time
+from windrow.check.warnings.default_place import default_place
+from windrow.check.warnings.growing_groups import growing_groups
+from windrow.check.warnings.order_of_arrival import order_of_arrival
+from windrow.check.warnings.unbounded_order import unbounded_order
 from windrow.errors import Diagnostic
 from windrow.model.statement import Script
 
-__all__ = ["RULES", "check"]
+__all__ = ["RULES", "WARNINGS", "check", "in_order"]
 
 Rule = Callable[[Context], Iterable[Diagnostic]]
 
@@ -82,6 +89,7 @@ RULES: tuple[Rule, ...] = (
     argument_count,
     argument_type,
     argument_value,
+    constant_argument,
     call_modifier,
     operand_type,
     condition,
@@ -96,6 +104,7 @@ RULES: tuple[Rule, ...] = (
     join_bound,
     join_condition,
     as_of,
+    asof_join,
     union,
     subquery,
     generator_rule,
@@ -112,17 +121,28 @@ RULES: tuple[Rule, ...] = (
     unsupported,
 )
 
+WARNINGS: tuple[Rule, ...] = (unbounded_order, order_of_arrival, growing_groups, default_place)
+"""Rules about what runs and may surprise; asked only where nothing is wrong."""
+
 
 def check(script: Script, catalog: Catalog) -> tuple[Diagnostic, ...]:
-    """Everything wrong with a script, in the order of its text."""
+    """Everything wrong with a script, in the order of its text; where nothing is, what may surprise."""
     try:
         context = build_context(script, catalog)
         found = [diagnostic for rule in RULES for diagnostic in rule(context)]
+        if not found:
+            unseen = replace(context, has_unseen=True)
+            found = [diagnostic for rule in (join_bound, join_shape) for diagnostic in rule(unseen)]
+        found = found or [diagnostic for rule in WARNINGS for diagnostic in rule(context)]
     except RecursionError:
         hint = "split the deepest expression over several streams"
         return (Diagnostic("WR299", "this file is nested too deeply to be checked", None, hint),)
-    unique = dict.fromkeys(found)
-    return tuple(sorted(unique, key=_place))
+    return in_order(found)
+
+
+def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each diagnostic once, in the order of the text."""
+    return tuple(sorted(dict.fromkeys(found), key=_place))
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from windrow.catalog.lifetimes import Lifetimes, lifetimes
 from windrow.catalog.relation import Names
 from windrow.catalog.schema import Catalog
-from windrow.catalog.scope import Scope, walk_scoped
+from windrow.catalog.scope import Binding, Scope, walk_scoped
 from windrow.catalog.typing import SelectScopes, names_under, select_scopes
 from windrow.model.expr import Expr, Node
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
@@ -74,6 +74,11 @@ class Context:
     blocks: tuple[Block, ...]
     unions: tuple[UnionBlock, ...]
     lifetimes: Lifetimes
+    # Nothing else is wrong, so what is unknown is no broken definition but a stream of which no row was seen.
+    has_unseen: bool = False
+
+    def may_judge(self, binding: Binding) -> bool:
+        return binding.is_known or self.has_unseen
 
     def nodes(self) -> Iterator[tuple[Node, Scope, Place, Block]]:
         """Every expression node of the script."""

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
 import typer
 from typer.core import TyperGroup
@@ -82,12 +82,33 @@ class ListsByDefault(TyperGroup):
         return super().resolve_command(ctx, args if is_known else ["list", *args])
 
 
-app = typer.Typer(
-    name="windrow",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: windrow demo",
-)
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"windrow {version('windrow')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)] = False,
+) -> None: ...
+
+
+def new_app(title: str, start: str) -> typer.Typer:
+    made = typer.Typer(
+        name="windrow",
+        help=title,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=start,
+    )
+    made.callback()(_options)
+    return made
+
+
+def new_group(text: str, *, is_listed: bool) -> typer.Typer:
+    return typer.Typer(help=text, cls=ListsByDefault if is_listed else TyperGroup, no_args_is_help=True)

@@ -32,6 +32,21 @@ class Granularity(StrEnum):
     row = "row"
 
 
+class EngineKind(StrEnum):
+    direct = "direct"
+    streaming = "streaming"
+
+
+class InputFormat(StrEnum):
+    json = "json"
+    parquet = "parquet"
+
+
+class Switch(StrEnum):
+    on = "on"
+    off = "off"
+
+
 class StateHome(StrEnum):
     resident = "resident"
     distributed = "distributed"
@@ -53,10 +68,17 @@ ShapeOption = Annotated[Shape, typer.Option("--format", help="A tree, JSON, or a
 Master = Annotated[str | None, _option("--master", "Spark master; local[*] if not given.", "URL")]
 State = Annotated[str | None, _option("--state", "Where state lives; .windrow/<file> if not given.", "DIR")]
 Settings = Annotated[list[str] | None, _option("--set", "A setting of Spark (spark.*) or of the run; repeatable.", "KEY=VALUE")]
+Reach = Annotated[
+    list[str] | None,
+    _option("--set", "A setting of Spark (spark.*), where the state is not on a local disk; repeatable.", "KEY=VALUE"),
+]
 Interval = Annotated[str | None, _option("--trigger-interval", "Least time between two batches, such as 10s.", "DURATION")]
 Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
 Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
 Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]
 Seed = Annotated[int | None, _option("--seed", "With --batches random: cut as in an earlier run, which showed its seed.", "NUMBER")]
 Judging = Annotated[Granularity, typer.Option("--granularity", help="How rows of streams that a case does not declare are judged.")]
+EngineOption = Annotated[EngineKind, typer.Option("--engine", help="The batches by themselves, or through Structured Streaming; slower.")]
+InputOption = Annotated[InputFormat | None, _option("--format", "With --engine streaming: rows are files that the files connector reads.")]
+PathsOption = Annotated[Switch, typer.Option("--fast-paths", help="Whether Spark is called in ways that it does not promise to keep.")]
 HomeOption = Annotated[StateHome, typer.Option("--home", help="Where state lives: in the driver, or on the executors.")]

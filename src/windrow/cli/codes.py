@@ -9,7 +9,7 @@ UNREADABLE = "WR613"
 EMPTY_FILE = "WR614"
 BAD_SETTING = "WR615"
 UNKNOWN_SETTING = "WR616"
-LOSES_COMMENTS = "WR617"
+BARE_PLACEHOLDER = "WR617"
 BAD_VALUE = "WR618"
 CONFLICT = "WR619"
 NOTHING_TO_RUN = "WR620"
@@ -27,7 +27,7 @@ CODES: dict[str, str] = {
     EMPTY_FILE: "an empty file",
     BAD_SETTING: "--set with something that is not key=value, or a value that makes no sense",
     UNKNOWN_SETTING: "--set with an unknown key",
-    LOSES_COMMENTS: "fmt --write would lose comments",
+    BARE_PLACEHOLDER: "fmt cannot keep a placeholder outside of quotes",
     BAD_VALUE: "an option of the command line has a value that makes no sense",
     CONFLICT: "options of the command line that exclude each other",
     NOTHING_TO_RUN: "the file only defines sources",

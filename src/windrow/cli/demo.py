@@ -65,7 +65,7 @@ def _run(sql: str, environment: dict[str, str], state: Path, out: Console) -> No
     from windrow.cli.letters import show_letters
     from windrow.cli.screen import say
     from windrow.cli.session import RunRequest, run_file
-    from windrow.compiling import compile_sql
+    from windrow.compiler import compile_sql
     from windrow.settings import load_settings
 
     request = RunRequest("until_end", str(state), load_settings().default_master, {}, again="windrow demo", console=out)

@@ -79,7 +79,7 @@ def export_messages(
     from windrow.errors import UsageError
     from windrow.otap.discovery import Discovery, TimeRule
     from windrow.otap.footers import FooterCache
-    from windrow.otap.places import Base
+    from windrow.otap.layout import Base
     from windrow.otap.rebuild.collect import ROOTS, Collector
     from windrow.otap.rebuild.export import Export, choosing
     from windrow.otap.timing import Timing, Window

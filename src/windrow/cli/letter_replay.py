@@ -18,19 +18,28 @@ if TYPE_CHECKING:
 
 
 def ask_for_replay(
-    file: str, state: str | None, job: str | None, wanted: LetterFilter, edited: Path | None
+    file: str, state: str | None, job: str | None, wanted: LetterFilter, edited: Path | None, settings: list[str] | None = None
 ) -> Iterator[tuple[str, int, int]]:
     """For each job its name, how many letters will be replayed, and how many cannot be."""
     mended = None if edited is None else _read_edited(edited)
-    for history in histories_of(file, state, job):
+    for history in histories_of(file, state, job, settings):
         if history.is_ended:
             raise UsageError(
                 "WR892",
                 f"the input of job {history.job.name} was declared ended and its windows are closed: it takes no more rows",
-                f"take it back to before the end: windrow state list {file}",
+                _way_back(history, file, state),
             )
         asked, left = _ask(history, wanted, mended)
         yield history.job.name, asked, left
+
+
+def _way_back(history: JobHistory, file: str, state: str | None) -> str:
+    """The command that takes a job back to the last batch before its end."""
+    words = f"{file} --state {state}" if state is not None else file
+    batches = [version.batch_id for version in history.versions() if version.can_restore]
+    if not batches:
+        return f"no batch before the end is kept; run with a new --state folder: windrow run {file} --state NEW"
+    return f"take it back to before the end: windrow state restore {words} --to {batches[0]}"
 
 
 def _ask(history: JobHistory, wanted: LetterFilter, mended: dict[str, bytes | None] | None) -> tuple[int, int]:
@@ -39,7 +48,7 @@ def _ask(history: JobHistory, wanted: LetterFilter, mended: dict[str, bytes | No
     if mended is not None:
         wanted = replace(wanted, ids=frozenset(mended))
     sources = {read.name for read in history.job.reads}
-    letters = read_letters(history.path)[0].meant_by(wanted)
+    letters = read_letters(history.folder)[0].meant_by(wanted)
     known = {letter["id"] for letter in letters}
     missing = sorted(wanted.ids - known)
     if missing:

@@ -41,7 +41,7 @@ def show_one(job: str, record: dict[str, Any], console: Console) -> None:
     """Everything that is known of a letter, a line each."""
     from windrow.cli.screen import say
 
-    for name, value in {"job": job, **plain(record)}.items():
+    for name, value in {"job": job, **plain(record), "late_by": _late_by(record)}.items():
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             say(console, f"{name:<11} {text if text.isprintable() else repr(text)[1:-1]}")
@@ -71,18 +71,34 @@ def _rows(records: list[dict[str, Any]]) -> Table:
     from windrow.cli.screen import show_time, table
 
     has_replays = any(record["replay"] is not None for record in records)
-    made = table("id", "code", "source", "partition>", "offset>", "event time", *(["replayed"] if has_replays else []), "row")
+    has_late = any(record["late_by"] is not None for record in records)
+    beside = [*(["late by>"] if has_late else []), *(["replayed"] if has_replays else [])]
+    made = table("id", "code", "source", "partition>", "offset>", "event time", *beside, "row")
     for record in records:
         raw = record["raw"]
         content = raw.decode("utf-8", "replace") if raw is not None else record["row"]
         time = record["event_time"]
         place = [str(record[key]) if record[key] is not None else "" for key in ("partition", "offset")]
         shown = Text(content if content.isprintable() else repr(content)[1:-1])
+        late_by = [_late_by(record) or ""] if has_late else []
         replayed = [_replay_text(record["replay"])] if has_replays else []
         made.add_row(
-            record["id"] or "", record["code"], record["source"], *place, "" if time is None else show_time(time), *replayed, shown
+            record["id"] or "",
+            record["code"],
+            record["source"],
+            *place,
+            "" if time is None else show_time(time),
+            *late_by,
+            *replayed,
+            shown,
         )
     return made
+
+
+def _late_by(record: dict[str, Any]) -> str | None:
+    from windrow.sql.durations import show_duration
+
+    return None if record["late_by"] is None else show_duration(record["late_by"])
 
 
 def _replay_text(replay: int | str | None) -> str:

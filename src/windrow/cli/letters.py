@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, SqlFile, State, Target
-from windrow.cli.files import stem
+from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State, Target
 from windrow.cli.letter_view import export_records, plain, show_job, show_one
+from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,10 +44,11 @@ def list_letters(
     since: Since = None,
     until: Until = None,
     every: All = False,
+    settings: Reach = None,
 ) -> None:
     """List the rows that a job set aside: late ones, broken ones, with the reason of each."""
     wanted = _filter(code, by, since, until, every=every)
-    found = _letters(target, state)
+    found = _letters(target, state, settings)
     if form is Form.json:
         records = [{"job": own.job, **plain(record)} for own in found for record in own.meant_by(wanted)]
         print(json.dumps(records, indent=2, ensure_ascii=False))
@@ -58,12 +59,12 @@ def list_letters(
         show_job(own, own.meant_by(wanted), limit, screen())
 
 
-def show_letter(target: Target, identity: Identity, state: State = None, form: FormOption = Form.text) -> None:
+def show_letter(target: Target, identity: Identity, state: State = None, form: FormOption = Form.text, settings: Reach = None) -> None:
     """Show all that is known of one letter."""
     from windrow.cli.screen import screen
     from windrow.errors import UsageError
 
-    found = [(own, record) for own in _letters(target, state) for record in own.records if record["id"] == identity]
+    found = [(own, record) for own in _letters(target, state, settings) for record in own.records if record["id"] == identity]
     if not found:
         raise UsageError("WR890", f"there is no dead letter {identity}", f"windrow dead-letters list {target}")
     for own, record in found:
@@ -82,12 +83,13 @@ def export_letters(
     since: Since = None,
     until: Until = None,
     every: All = False,
+    settings: Reach = None,
 ) -> None:
     """Write letters to a file, one JSON object a line or as Parquet."""
     from windrow.cli.screen import say, screen
 
     wanted = _filter(code, by, since, until, every=every)
-    records = [{"job": own.job, **record} for own in _letters(target, state) for record in own.meant_by(wanted)]
+    records = [{"job": own.job, **record} for own in _letters(target, state, settings) for record in own.meant_by(wanted)]
     export_records(records, to)
     say(screen(), f"{len(records):,} dead letters written to {to}")
 
@@ -102,13 +104,14 @@ def replay_letters(
     since: Since = None,
     until: Until = None,
     edited: Edited = None,
+    settings: Reach = None,
 ) -> None:
     """Feed letters to their job once more: a running job takes them with its next batch, a stopped one when it starts."""
     from windrow.cli.letter_replay import ask_for_replay
     from windrow.cli.screen import say, screen
 
     wanted = _filter(code, by, since, until, ids=ids)
-    for name, asked, left in ask_for_replay(file, state, job, wanted, edited):
+    for name, asked, left in ask_for_replay(file, state, job, wanted, edited, settings):
         say(screen(), f"job {name}: {asked:,} dead letters will be replayed by its next batch, or when it starts: windrow run {file}")
         if left:
             hint = "their windows are closed, or they are rows of a table; run the query anew over the input to count them"
@@ -123,24 +126,17 @@ def show_letters(state: Path, limit: int, console: Console) -> None:
         show_job(own, own.records, limit, console)
 
 
-def _letters(target: str, state: str | None) -> list[JobLetters]:
+def _letters(target: str, state: str | None, settings: list[str] | None) -> list[JobLetters]:
     from windrow.errors import UsageError
     from windrow.jobs.letters import read_letters
 
-    folder = _state_of(target) if state is None else Path(state)
-    found = read_letters(folder) if folder.is_dir() else []
+    is_folder = Path(target).is_dir() or "://" in target
+    folder = opened_state(target, target if state is None and is_folder else state, settings)
+    found = read_letters(folder)
     if not found:
-        hint = f"run it first: windrow run {target}" if not Path(target).is_dir() else "give the folder that run --state named"
-        raise UsageError(codes.NO_STATE, f"there is no state of a job in {folder}", hint)
+        hint = "give the folder that run --state named" if is_folder else f"run it first: windrow run {target}"
+        raise UsageError(codes.NO_STATE, f"there is no state of a job in {folder.path}", hint)
     return found
-
-
-def _state_of(target: str) -> Path:
-    if Path(target).is_dir():
-        return Path(target)
-    from windrow.settings import load_settings
-
-    return Path(load_settings().state, stem(target))
 
 
 def _filter(

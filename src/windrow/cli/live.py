@@ -12,10 +12,12 @@ from rich.live import Live
 from rich.text import Text
 
 from windrow.cli.screen import say, show_micros, show_seconds
-from windrow.observe.status import WAITING, JobStatus, TableLoad
+from windrow.observe.status import WAITING, Holder, JobStatus, TableLoad
 
 PLAIN_EVERY = 10.0
 LOADS_EVERY = 2.0
+# Partitions are never quite even.
+_WORTH_SAYING = 10.0
 
 
 class View(Protocol):
@@ -83,15 +85,14 @@ class Drawn(Hidden):
 
 def status_line(status: JobStatus) -> str:
     """A job at a glance."""
-    mark = "unset" if status.watermark is None else show_micros(status.watermark)
-    lag = "" if status.lag_seconds is None else f" (lag {show_seconds(status.lag_seconds)})"
     return " · ".join(
         [
             f"{status.job} {status.state}",
             f"batch {status.batch_id}" if status.batch_id >= 0 else "no batch yet",
             f"{status.rows_in:,} rows",
             f"{status.rows_per_second:,.0f} rows/s",
-            f"watermark {mark}{lag}",
+            *([f"last batch {show_seconds(status.batch_seconds)}"] if status.batch_seconds else []),
+            _event_time(status),
             f"open windows {status.open_windows:,}",
             f"late {status.late:,}",
             f"dead letters {status.dead_letters:,}",
@@ -101,6 +102,24 @@ def status_line(status: JobStatus) -> str:
             *(f"table {name} was not refreshed: {why}" for name, why in status.stale_tables.items()),
         ]
     )
+
+
+def _event_time(status: JobStatus) -> str:
+    """How far event time has come, how old that is, and what it waits for. Old data are no slow processing, so both are said."""
+    if status.has_ended:
+        return "input ended"
+    mark = "unset" if status.watermark is None else show_micros(status.watermark)
+    notes = [] if status.lag_seconds is None else [f"event time is {show_seconds(status.lag_seconds)} behind the wall clock"]
+    held = status.held_by
+    if held is not None and held.reached is None:
+        notes.append(f"{held_place(held)} has sent nothing yet and holds it back")
+    elif held is not None and held.behind_seconds >= _WORTH_SAYING:
+        notes.append(f"{held_place(held)} holds it back by {show_seconds(held.behind_seconds)}")
+    return f"watermark {mark}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def held_place(held: Holder) -> str:
+    return held.source if held.partition is None else f"partition {held.partition} of {held.source}"
 
 
 def _waits(status: JobStatus) -> list[str]:

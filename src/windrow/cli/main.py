@@ -1,86 +1,71 @@
-"""Where ``windrow`` starts."""
+"""Where ``windrow`` starts. Only what a command needs is imported, because most of a short command's time goes there."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Any
 
-import typer
+from windrow.cli.commands import COMMANDS, GROUPS, LISTED, START, TITLE, overview
 
-from windrow.cli import (
-    checking,
-    explaining,
-    exporting,
-    formatting,
-    jar_files,
-    kafka,
-    letters,
-    otap,
-    receiving,
-    running,
-    shell,
-    states,
-    trying,
-    window_queries,
-)
-from windrow.cli.app import ListsByDefault, app, guarded
+if TYPE_CHECKING:
+    import typer
 
-__all__ = ["app", "main"]
+    app: typer.Typer
 
+__all__ = ["app", "main", "make_app"]
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        print(f"windrow {version('windrow')}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)] = False,
-) -> None:
-    """Streaming SQL with event-time windows, on Apache Spark."""
-
-
-app.command("run")(guarded(running.run))
-app.command("sql")(guarded(shell.sql))
-app.command("check")(guarded(checking.check_files))
-app.command("explain")(guarded(explaining.explain_file))
-app.command("fmt")(guarded(formatting.format_file))
-app.command("test")(guarded(trying.run_cases))
-letters_app = typer.Typer(
-    help="The rows that a job set aside: look at them, keep them, feed them back.", cls=ListsByDefault, no_args_is_help=True
-)
-letters_app.command("list")(guarded(letters.list_letters))
-letters_app.command("show")(guarded(letters.show_letter))
-letters_app.command("export")(guarded(letters.export_letters))
-letters_app.command("replay")(guarded(letters.replay_letters))
-app.add_typer(letters_app, name="dead-letters")
-state_app = typer.Typer(help="Look at the state of a job, and take it back to an earlier batch.", no_args_is_help=True)
-state_app.command("list")(guarded(states.list_versions))
-state_app.command("show")(guarded(states.show_state))
-state_app.command("restore")(guarded(states.restore_state))
-app.add_typer(state_app, name="state")
-kafka_app = typer.Typer(help="A Kafka broker on this machine, to try things with.", no_args_is_help=True)
-kafka_app.command("up")(guarded(kafka.up))
-kafka_app.command("down")(guarded(kafka.down))
-kafka_app.command("status")(guarded(kafka.status))
-app.add_typer(kafka_app, name="kafka")
-app.command("produce")(guarded(kafka.produce))
-app.command("consume")(guarded(kafka.consume))
-app.command("jars")(guarded(jar_files.fetch_jars))
-otap_app = typer.Typer(help="OpenTelemetry data as the OTAP exporter writes it.", no_args_is_help=True)
-otap_app.command("generate")(guarded(otap.generate_files))
-otap_app.command("export")(guarded(exporting.export_messages))
-app.add_typer(otap_app, name="otap")
-receiver_app = typer.Typer(help="Look at the OTAP sources of a job, and read windows again.", no_args_is_help=True)
-receiver_app.command("status")(guarded(receiving.show_status))
-receiver_app.command("late")(guarded(receiving.list_late))
-receiver_app.command("reprocess")(guarded(receiving.reprocess_windows))
-receiver_app.command("query")(guarded(window_queries.query_windows))
-app.add_typer(receiver_app, name="receiver")
-app.command("demo")(guarded(running.demo))
+_NARROWEST, _WIDEST = 60, 110
+INTERRUPTED = 130
 
 
 def main() -> None:
-    app()
+    try:
+        words = sys.argv[1:]
+        if words in (["--help"], ["-h"]):
+            print(overview(_width()))
+        else:
+            make_app(words[0] if words else None)()
+    except KeyboardInterrupt:
+        # What a command does about it, the command knows; here nothing has begun.
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+def make_app(only: str | None = None) -> typer.Typer:
+    """The commands; with ``only``, and if there is such a command, that one alone."""
+    from windrow.cli.app import new_app, new_group
+
+    made = new_app(TITLE, START)
+    is_known = only in COMMANDS or only in GROUPS
+    for name, (place, _) in COMMANDS.items():
+        if not is_known or name == only:
+            made.command(name)(_command(place))
+    for name, (text, places) in GROUPS.items():
+        if is_known and name != only:
+            continue
+        group = new_group(text, is_listed=name in LISTED)
+        for own, place in places.items():
+            group.command(own)(_command(place))
+        made.add_typer(group, name=name)
+    return made
+
+
+def _command(place: str) -> Any:
+    from importlib import import_module
+
+    from windrow.cli.app import guarded
+
+    module, _, function = place.partition(":")
+    return guarded(getattr(import_module(f"windrow.cli.{module}"), function))
+
+
+def _width() -> int:
+    import shutil
+
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size().columns))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return make_app()
+    raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from windrow.cli.arguments import Form, FormOption, SqlFile, State
-from windrow.cli.files import read_sql, shown_name, stem
+from windrow.cli.files import read_sql, shown_name
+from windrow.cli.state_option import opened_state
 from windrow.cli.times import option_time, show_nanos
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ def reprocess_windows(
 
 
 def _receivers(file: str, state: str | None) -> list[JobReceivers]:
-    from windrow.compiling import compile_sql
+    from windrow.compiler import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.receivers import JobReceivers
-    from windrow.settings import environment, load_settings
+    from windrow.settings import environment
 
     compiled = compile_sql(read_sql(file), shown_name(file), environment())
     jobs = [job for job in compiled.plan.jobs if any(read.connector == "otap" for read in job.reads)]
     if not jobs:
         raise UsageError("WR885", f"{shown_name(file)} reads no OTAP source", "CREATE STREAM logs WITH ('connector' = 'otap', ...)")
-    folder = Path(load_settings().state, stem(file)) if state is None else Path(state)
+    folder = opened_state(file, state)
     return [JobReceivers(job, folder) for job in jobs]
 
 

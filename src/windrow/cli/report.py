@@ -49,7 +49,8 @@ def _ending(status: JobStatus, finish: Finish) -> str:
 
 
 def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console) -> None:
-    console.print(_ledger_table(ledger))
+    for part in _ledger_tables(ledger, console.width):
+        console.print(part)
     dead = _reasons((name, account.dead) for name, account in _accounts(ledger))
     dropped = _reasons((name, account.dropped) for name, account in _accounts(ledger))
     if dead:
@@ -73,20 +74,52 @@ def _accounts(ledger: Ledger) -> list[tuple[str, Account]]:
     return [*ledger.sources.items(), *ledger.statements.items()]
 
 
-def _ledger_table(ledger: Ledger) -> Table:
-    """One column a source or statement, one line a number: few statements fit a narrow screen, many numbers would not."""
-    accounts = _accounts(ledger)
+def _ledger_tables(ledger: Ledger, width: int) -> list[Table]:
+    """One column a source or statement, one line a number. What does not fit beside the labels stands in a table below."""
     sources = set(ledger.sources)
-    made = table("where the rows went", *(f"{'source' if name in sources else 'statement'}\n{name}>" for name, _ in accounts))
-    for label, number in _LINES:
-        values = [number(account) for _, account in accounts]
-        if any(values) or label in _ALWAYS:
-            made.add_row(label, *(f"{value:,}" for value in values))
-    made.add_row("adds up", *(_balance(account) for _, account in accounts))
+    columns = [_Column("source" if name in sources else "statement", name, account) for name, account in _accounts(ledger)]
+    shown = [(label, number) for label, number in _LINES if label in _ALWAYS or any(number(one.account) for one in columns)]
+    labels = max(len(label) for label in (_TITLE, *(label for label, _ in shown)))
+    tables: list[Table] = []
+    rest = columns
+    while rest:
+        fitting, room = 0, width - labels
+        for one in rest:
+            room -= one.width([number for _, number in shown]) + _GAP
+            if room < 0 and fitting:
+                break
+            fitting += 1
+        tables.append(_ledger_table(rest[:fitting], shown))
+        rest = rest[fitting:]
+    return tables
+
+
+@dataclass(frozen=True)
+class _Column:
+    kind: str
+    name: str
+    account: Account
+
+    def width(self, numbers: list[_Number]) -> int:
+        return max(len(self.kind), len(self.name), len(_balance(self.account)), *(len(f"{number(self.account):,}") for number in numbers))
+
+
+def _ledger_table(columns: list[_Column], lines: list[tuple[str, _Number]]) -> Table:
+    made = table(_TITLE, *(f"{one.kind}\n{one.name}>" for one in columns))
+    # Without its labels the table says nothing, however narrow the screen is.
+    made.columns[0].no_wrap = True
+    made.columns[0].min_width = max(len(label) for label in (_TITLE, *(label for label, _ in lines)))
+    for label, number in lines:
+        made.add_row(label, *(f"{number(one.account):,}" for one in columns))
+    made.add_row("adds up", *(_balance(one.account) for one in columns))
     return made
 
 
-_LINES: tuple[tuple[str, Callable[[Account], int]], ...] = (
+_Number = Callable[[Account], int]
+_TITLE = "where the rows went"
+# Between two columns.
+_GAP = 3
+_LINES: tuple[tuple[str, _Number], ...] = (
     ("rows in", lambda account: account.rows_in),
     ("= aggregated or passed on", lambda account: account.passed),
     ("+ filtered out", lambda account: account.filtered),

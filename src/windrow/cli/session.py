@@ -16,19 +16,22 @@ from windrow.cli.report import Finish, print_report
 from windrow.cli.screen import say, screen
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
-from windrow.errors import UsageError, WindrowError
+from windrow.errors import SparkLostError, UsageError, WindrowError
 from windrow.jobs import Jobs, RunOptions, start
 from windrow.jobs.options import SPARK
-from windrow.spark.folders import open_folder
+from windrow.jobs.state_folder import prepared, state_folder
+from windrow.spark.internals.java_process import JavaProcess, stop_session
+from windrow.storage import is_local
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from windrow.compiling import Compiled
+    from windrow.compiler import Compiled
     from windrow.jobs.options import Mode
 
 _GLANCE = 0.25
 LOG = "spark.log"
+GIVEN_UP = "stopped: Spark was ended with it, so the batch under way was given up and will run again with the same command"
 
 
 @dataclass(frozen=True)
@@ -60,18 +63,35 @@ def run_file(compiled: Compiled, request: RunRequest) -> None:
         hint = "add a SELECT or CREATE STREAM ... AS SELECT"
         raise UsageError(codes.NOTHING_TO_RUN, "there is nothing to run: the file only defines sources", hint)
     console = request.console or watching_console()
-    log = _log_in(request.state)
+    log = _log_in(request)
     if not request.is_silent:
         _announce(compiled, request, console)
     spark = start_spark(request.master, {k: v for k, v in request.settings.items() if k.startswith(SPARK)}, log)
-    try:
-        own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
-        options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
-        with StopWish() as wish:
+    java = JavaProcess.of(spark)
+    # Spark is stopped within: a second Ctrl-C need not wait for that either.
+    with StopWish() as wish:
+        try:
+            own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
+            options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
             loads = None if request.is_silent else Loads(lambda line: say(console, line, style="dim"))
             run_jobs(start(compiled, options, spark, loads), wish, request, console)
-    finally:
-        spark.stop()
+        except Exception as error:
+            lost = _loss(error, java, compiled)
+            if lost is None:
+                raise
+            if not wish.asked:
+                raise lost from None
+            say(console, GIVEN_UP)
+            raise SystemExit(wish.exit_code) from None
+        finally:
+            stop_session(spark)
+
+
+def _loss(error: Exception, java: JavaProcess, compiled: Compiled) -> SparkLostError | None:
+    """The end of Java, whoever was the first to notice: a job, or we ourselves."""
+    if isinstance(error, WindrowError):
+        return error if isinstance(error, SparkLostError) else None
+    return java.loss(error, ", ".join(job.name for job in compiled.plan.jobs))
 
 
 def watching_console() -> Console:
@@ -83,11 +103,11 @@ def watching_console() -> Console:
     return console()
 
 
-def _log_in(state: str) -> Path | None:
+def _log_in(request: RunRequest) -> Path | None:
     """Spark's own output is kept with the state, if that is on a local disk. A folder that cannot be written fails here, early."""
-    if "://" in state:
+    if not is_local(request.state, settings=request.settings):
         return None
-    return Path(open_folder(None, state).path, LOG)
+    return Path(prepared(state_folder(request.state, settings=request.settings)).path, LOG)
 
 
 def _announce(compiled: Compiled, request: RunRequest, console: Console) -> None:
@@ -111,10 +131,11 @@ def run_jobs(jobs: Jobs, wish: StopWish, request: RunRequest, console: Console, 
     try:
         with view:
             _watch(jobs, wish, view, is_over)
-    except BaseException:
+    except BaseException as error:
         with suppress(WindrowError):
             jobs.stop()
-        _report(jobs, request, console)
+        if not (wish.asked and isinstance(error, SparkLostError)):
+            _report(jobs, request, console)
         raise
     _report(jobs, request, console)
 
@@ -128,6 +149,8 @@ def _watch(jobs: Jobs, wish: StopWish, view: View, is_over: Callable[[], bool]) 
         if wish.asked:
             view.say("stopping: the batch under way is finished first; once more stops at once")
             jobs.stop()
+            # Raises what the last batch failed with.
+            jobs.await_end(0)
             return
         view.show(jobs.status())
 

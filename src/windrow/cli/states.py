@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, SqlFile, State
-from windrow.cli.files import read_sql, shown_name, stem
+from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State
+from windrow.cli.files import read_sql, shown_name
+from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
     from windrow.jobs.history import JobHistory, JobVersion, OpenState
@@ -21,9 +21,11 @@ To = Annotated[int, typer.Option("--to", help="The last batch that stays.", show
 Limit = Annotated[int, typer.Option("--limit", help="How many rows are shown; 0 shows all.", min=0)]
 
 
-def list_versions(file: SqlFile, state: State = None, job: JobName = None, form: FormOption = Form.text, limit: Limit = 20) -> None:
+def list_versions(
+    file: SqlFile, state: State = None, job: JobName = None, form: FormOption = Form.text, limit: Limit = 20, settings: Reach = None
+) -> None:
     """List the versions of the state that are kept, newest first."""
-    found = {history.job.name: history.versions() for history in histories_of(file, state, job)}
+    found = {history.job.name: history.versions() for history in histories_of(file, state, job, settings)}
     if form is Form.json:
         _print_json([{"job": name, **_fields(version)} for name, versions in found.items() for version in versions])
         return
@@ -38,14 +40,20 @@ def list_versions(file: SqlFile, state: State = None, job: JobName = None, form:
 
 
 def show_state(
-    file: SqlFile, batch: Batch = None, state: State = None, job: JobName = None, form: FormOption = Form.text, limit: Limit = 20
+    file: SqlFile,
+    batch: Batch = None,
+    state: State = None,
+    job: JobName = None,
+    form: FormOption = Form.text,
+    limit: Limit = 20,
+    settings: Reach = None,
 ) -> None:
     """Show the windows and groups that are open and the rows that wait in joins, with bounds, row counts and the size they take."""
     from windrow.cli.screen import say, screen
 
     console = screen()
     records: list[dict[str, Any]] = []
-    for history in histories_of(file, state, job):
+    for history in histories_of(file, state, job, settings):
         after, held = history.open_state(batch)
         if form is Form.json:
             records += [_record(history.job.name, after, one) for one in held]
@@ -63,12 +71,13 @@ def restore_state(
     state: State = None,
     job: JobName = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    settings: Reach = None,
 ) -> None:
     """Take a job back to where it stood after a batch. Rows read since then are read again, and what was written of them is removed."""
     from windrow.cli.screen import say, screen
     from windrow.errors import UsageError
 
-    histories = histories_of(file, state, job)
+    histories = histories_of(file, state, job, settings)
     if len(histories) > 1:
         names = ", ".join(history.job.name for history in histories)
         raise UsageError(codes.BAD_VALUE, f"the file has several jobs: {names}", f"--job {histories[0].job.name}")
@@ -81,18 +90,18 @@ def restore_state(
     say(screen(), f"job {history.job.name} stands after batch {to}; {undone:,} batches will run again")
 
 
-def histories_of(file: str, state: str | None, job: str | None) -> list[JobHistory]:
-    from windrow.compiling import compile_sql
+def histories_of(file: str, state: str | None, job: str | None, settings: list[str] | None = None) -> list[JobHistory]:
+    from windrow.compiler import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.history import JobHistory
-    from windrow.settings import environment, load_settings
+    from windrow.settings import environment
 
     compiled = compile_sql(read_sql(file), shown_name(file), environment())
-    folder = Path(load_settings().state, stem(file)) if state is None else Path(state)
     jobs = [one for one in compiled.plan.jobs if job is None or one.name == job]
     if not jobs:
         names = ", ".join(one.name for one in compiled.plan.jobs)
         raise UsageError(codes.BAD_VALUE, f"there is no job {job} in {shown_name(file)}", f"its jobs: {names}" if names else "add a SELECT")
+    folder = opened_state(file, state, settings)
     return [JobHistory(one, folder) for one in jobs]
 
 

@@ -56,7 +56,7 @@ def query_windows(
     from windrow.jobs.window_queries import SparkQueries, WindowTables, run_query
     from windrow.otap.discovery import Discovery, TimeRule
     from windrow.otap.footers import FooterCache
-    from windrow.otap.places import Base
+    from windrow.otap.layout import Base
     from windrow.otap.timing import Timing, Window
 
     query = _query(table, sql, tuple(where or ()), param or [])

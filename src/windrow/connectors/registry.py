@@ -1,4 +1,4 @@
-"""Every connector there is: one line each."""
+"""Every connector there is: one line each of our own, and those that installed packages bring."""
 
 from __future__ import annotations
 
@@ -11,5 +11,9 @@ from windrow.connectors.otap.spec import OTAP
 from windrow.connectors.otlp.spec import OTLP
 from windrow.connectors.postgres.spec import POSTGRES
 from windrow.connectors.spec import ConnectorSpec
+from windrow.plugins import CONNECTORS as GROUP
+from windrow.plugins import Registry
 
-CONNECTORS: dict[str, ConnectorSpec] = {spec.name: spec for spec in (FILES, KAFKA, POSTGRES, OTAP, OTLP, GENERATOR, CONSOLE, MEMORY)}
+_OWN = {spec.name: spec for spec in (FILES, KAFKA, POSTGRES, OTAP, OTLP, GENERATOR, CONSOLE, MEMORY)}
+
+CONNECTORS: Registry[ConnectorSpec] = Registry(GROUP, ConnectorSpec, _OWN)

@@ -1,17 +1,21 @@
-"""What a connector's ``runtime.py`` must offer: ``open_source`` and/or ``open_sink`` with these shapes."""
+"""The interface of connectors: the class that each has, what it is asked for, and the shapes of rows that come and go."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from windrow.errors import WindrowError
 from windrow.model.types import ColumnDef
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
+
+    from windrow.otap.notes import Ahead
 
 # Columns that every source frame has beside its rows. A source gives either ``_raw`` (one undecoded record a row, STRING or
 # BINARY, decoded later by the stream's format) or its declared columns already decoded; in the second case ``_bad`` (STRING) is
@@ -83,11 +87,12 @@ class SourceStream:
     """A streaming frame with its columns as described above, and its partitions: how many, or which, if that is known.
 
     ``format`` names the decoder for ``_raw`` (``json``); None where the declared columns are there already.
-    ``later`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
+    ``lazy_columns`` has SQL for those of its columns that need not be computed before a row is handed over: what Spark hands over is
     copied row by row, so a frame should have few and narrow columns. It may name the columns of the frame (but for ``_raw``),
-    and those of its own that stand before. ``fleeting`` has SQL of what is known only while a task reads the row and is asked for right
-    after it was handed over; ``later`` may name it. ``topics`` gives what the numbers in ``_topic_number`` of a micro-batch stand for.
-    ``quick`` is another way to rows that are text.
+    and those of its own that stand before. ``task_local_columns`` has SQL of what is known only while a task reads the row and is
+    asked for right after it was handed over; ``lazy_columns`` may name it. ``topics`` gives what the numbers in ``_topic_number`` of a
+    micro-batch stand for.
+    ``speculative`` is another way to rows that are text.
 
     The rest is of reference data. ``offset`` is where the next refresh goes on (None: it can only be loaded whole again);
     ``is_increment`` says that the frame holds only what came since the offset that was asked for, ``is_unchanged`` that nothing did.
@@ -97,13 +102,13 @@ class SourceStream:
     frame: DataFrame
     partitions: int | tuple[int, ...] | None
     format: str | None
-    later: Mapping[str, str] = field(default_factory=dict)
-    fleeting: Mapping[str, str] = field(default_factory=dict)
+    lazy_columns: Mapping[str, str] = field(default_factory=dict)
+    task_local_columns: Mapping[str, str] = field(default_factory=dict)
     topics: Callable[[DataFrame], Mapping[int, str]] | None = None
     # Where there is ``_original``: what makes ``_raw`` of it, for a row that comes once more.
     decode: Callable[[Column], Column] | None = None
     reading: Reading | None = None
-    quick: Quick | None = None
+    speculative: SpeculativeSource | None = None
     offset: str | None = None
     is_increment: bool = False
     is_unchanged: bool = False
@@ -112,14 +117,17 @@ class SourceStream:
 
 @dataclass(frozen=True)
 class QuickRows:
-    """The rows of a micro-batch, decoded. They count only if ``holds``, which may wait. One that cannot be read fails what computes it."""
+    """The rows of a micro-batch, decoded. They count only if ``holds``, which may wait. One that cannot be read fails what computes it,
+    and ``failed`` is told.
+    """
 
     frame: DataFrame
     holds: Callable[[], bool]
+    failed: Callable[[Exception], None]
 
 
 @dataclass(frozen=True)
-class Quick:
+class SpeculativeSource:
     """A faster way to the rows of a stream than by their text, good for most batches.
 
     ``stream`` says what its frames look like. ``rows_of`` gives that of a micro-batch, or None where there is no such way.
@@ -150,7 +158,7 @@ class SinkRequest:
 class Books(Protocol):
     """Counts the rows of a frame while a sink reads them, so that they need not be read once more for the ledger.
 
-    The frame then also has the rows that are not to be written. A sink that says of itself ``counts_rows = True`` reads by
+    The frame then also has the rows that are not to be written. A sink with ``counts_rows = True`` reads by
     ``output_batches``, which asks for the columns of the books beside its own and hands them over.
     """
 
@@ -193,24 +201,54 @@ class Refused:
     why: str
 
 
-class Sink(Protocol):
+class Sink(ABC):
     """Writes outputs so that writing the same batch twice leaves what writing it once leaves."""
+
+    # Whether it reads a frame by ``output_batches`` and hands the columns of the books over (see ``Books``).
+    counts_rows: bool = False
 
     def open(self) -> None:
         """Make ready and prove that writing is possible, before any row is read."""
 
+    @abstractmethod
     def write(self, output: Output) -> Sequence[Refused] | None:
         """Make the rows of one batch durable. Runs exactly one Spark action where the rows are a frame.
 
         Gives the rows that are refused, where the options say to go on without them; the same if the batch is written again.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of what ``open`` took."""
 
 
-class ConnectorRuntime(Protocol):
-    """The module itself."""
+class Connector:
+    """What a connector does. ``ConnectorSpec.runtime`` names its class; the engine makes one of it without arguments.
 
-    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream: ...
+    A connector overrides ``open_source``, ``open_sink`` or both, as its spec says. The rest has defaults.
+    """
 
-    def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink: ...
+    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        """A stream, or with ``request.is_table`` all rows that are there now."""
+        raise NotImplementedError(f"{type(self).__name__} has a source by its spec and does not open one")
+
+    def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
+        raise NotImplementedError(f"{type(self).__name__} has a sink by its spec and does not open one")
+
+    def explain_failure(self, error: Exception) -> WindrowError | None:
+        """What a failure of Spark's means, where this connector is the cause; None where it is not."""
+        return None
+
+    def watermark_of(self, offset: Mapping[str, Any]) -> int | None:
+        """For a source that states its watermark itself (``ConnectorSpec.watermark``): what it is, in microseconds, at an offset."""
+        return None
+
+    def windows_ahead(self, folder: str) -> Ahead | None:
+        """For a source that hands over whole windows: how many are ahead, by the notes in its folder."""
+        return None
+
+    def forget_after(self, request: SinkRequest, batch_id: int) -> None:
+        """The job goes back to a batch: what the sink holds of later ones is taken back, or at least does not count as written."""
+
+    def what_stays(self, request: SinkRequest) -> str | None:
+        """What ``forget_after`` cannot take back, as a sentence."""
+        return None

@@ -32,6 +32,8 @@ class OptionSpec:
     is_required: bool = False
     # Another key that may be given in the place of this one.
     alternative: str | None = None
+    # What is taken where neither this nor the alternative is given, if that may surprise.
+    left_out: str = ""
     # A value that makes sense, for hints and for the documentation, whose examples are checked.
     example: str = field(kw_only=True)
     # A key with the prefix of a key that ends in ``.*``, to go with the example.
@@ -67,8 +69,29 @@ FAILURE_POLICY = OptionSpec(
 
 
 @dataclass(frozen=True)
+class SourceShape:
+    """How a source hands its rows over: as text of a format, to be decoded by the engine, or (None) as columns that it decoded itself.
+
+    ``keeps_original``: the text is made of what came in, which is what dead letters keep. ``has_fast_scan``: most batches can be read in
+    a faster way than by their text, where the driver sees what the executors read.
+    """
+
+    text_format: str | None = "json"
+    keeps_original: bool = False
+    has_fast_scan: bool = False
+
+
+def _json_text(_options: Mapping[str, str]) -> SourceShape:
+    return SourceShape()
+
+
+def _counts_nothing(_options: Mapping[str, str]) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
 class ConnectorSpec:
-    """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` is the module that does the work."""
+    """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` names the class that does the work: module:Class."""
 
     name: str
     summary: str
@@ -91,3 +114,7 @@ class ConnectorSpec:
     event_time: str | None = None
     # What the watermark is after a batch, where the source states it itself (``watermark_of`` in its runtime).
     watermark: str | None = None
+    # How a source with these options hands its rows over.
+    source_shape: Callable[[Mapping[str, str]], SourceShape] = _json_text
+    # Whether a sink with these options counts the rows that it reads from executors of this machine.
+    counts_rows: Callable[[Mapping[str, str]], bool] = _counts_nothing

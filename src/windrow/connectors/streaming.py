@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from windrow.connectors.runtime import Output
+from windrow.spark.internals.arrow_collect import Computed, EncodedPartitions
+from windrow.spark.internals.fast_paths import ARROW_COLLECT, fast_paths_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 # One driver takes in what about so many cores can compute; more would only fill its memory.
 _MOST_AT_ONCE = 4
 
@@ -27,48 +28,34 @@ def arrow_batches(frame: DataFrame, rows_at_once: int = 2_000) -> Iterator[pa.Re
     latter's pace. A partition is a job of its own, and several run at a time. Small batches matter: with 10,000 rows of a kilobyte it
     runs at less than half the speed.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema
+
+    def begun() -> Iterator[pa.RecordBatch]:
+        batches = _by_partition(frame, rows_at_once)
+        first = next(batches, None)
+        return chain(() if first is None else (first,), batches)
+
+    # Once rows were handed on, they cannot be had in another way: what does not fit shows before that.
+    yield from fast_paths_of(frame.sparkSession).attempt(ARROW_COLLECT, begun, lambda: iter(frame.toArrow().to_batches(rows_at_once)))
+
+
+def _by_partition(frame: DataFrame, rows_at_once: int) -> Iterator[pa.RecordBatch]:
     from pyspark.util import inheritable_thread_target
 
     session = frame.sparkSession
-    before = session.conf.get(_ROWS_PER_BATCH) or "10000"
-    session.conf.set(_ROWS_PER_BATCH, str(rows_at_once))
-    try:
-        encoded = frame._jdf.toArrowBatchRdd().toJavaRDD()
-    finally:
-        session.conf.set(_ROWS_PER_BATCH, before)
-    context = session.sparkContext
-    jvm: Any = context._jvm
-    schema = to_arrow_schema(frame.schema, timezone="UTC")
-
-    def compute(partition: int) -> Any:
-        wanted = jvm.java.util.ArrayList()
-        wanted.add(partition)
-        return jvm.PythonRDD.runJob(context._jsc.sc(), encoded, wanted)
-
-    waiting = iter(range(encoded.getNumPartitions()))
-    at_once = min(_MOST_AT_ONCE, context.defaultParallelism)
+    partitions = EncodedPartitions(frame, rows_at_once)
+    waiting = iter(range(len(partitions)))
+    at_once = min(_MOST_AT_ONCE, session.sparkContext.defaultParallelism)
     pool = ThreadPoolExecutor(at_once, "windrow-rows")
     # Threads of their own belong to the streaming query all the same: what ends it ends their jobs.
-    run = inheritable_thread_target(session)(compute)
+    run = inheritable_thread_target(session)(partitions.compute)
     try:
-        running: deque[Future[Any]] = deque(pool.submit(run, number) for number in islice(waiting, at_once))
+        running: deque[Future[Computed]] = deque(pool.submit(run, number) for number in islice(waiting, at_once))
         while running:
-            served = running.popleft().result()
+            computed = running.popleft().result()
             running.extend(pool.submit(run, number) for number in islice(waiting, 1))
-            for message in messages_of(served):
-                yield pa.ipc.read_record_batch(pa.py_buffer(message), schema)
+            yield from computed()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def messages_of(served: Any) -> Iterator[bytes]:
-    """What Spark holds ready on a socket, piece by piece."""
-    from pyspark.serializers import NoOpSerializer
-    from pyspark.util import _load_from_socket
-
-    with _load_from_socket(served, NoOpSerializer()) as messages:
-        yield from messages
 
 
 def output_batches(output: Output, columns: Mapping[str, Column], rows_at_once: int) -> Iterator[pa.RecordBatch]:

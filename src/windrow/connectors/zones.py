@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.model.zone import UTC
+from windrow.spark.internals.sessions import session_like
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,11 +22,9 @@ def zone_of(session: SparkSession) -> str:
 
 def in_zone(session: SparkSession, zone: str) -> SparkSession:
     """A session that differs in its time zone alone; the one that is given, where it does not."""
-    from pyspark.sql import SparkSession
-
     if zone_of(session) == zone:
         return session
-    own = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    own = session_like(session)
     own.conf.set(_SESSION_ZONE, zone)
     return own
 

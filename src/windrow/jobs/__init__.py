@@ -4,7 +4,8 @@ Takes a compiled file and run options; gives handles with status. Commit order o
 Spark's own commit. Must not know: the command line.
 """
 
+from windrow.jobs.handle import Jobs
 from windrow.jobs.options import RunOptions
-from windrow.jobs.runner import Jobs, start
+from windrow.jobs.runner import start
 
 __all__ = ["Jobs", "RunOptions", "start"]

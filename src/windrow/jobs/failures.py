@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 from windrow.errors import JobError, OutageError
-from windrow.spark.python_functions import FAILED as FAILED_FUNCTION
+from windrow.spark.compile.python_functions import FAILED as FAILED_FUNCTION
+from windrow.spark.internals.java_errors import spark_errors
 
 # What a function of the user's own failed with, as it comes out of Spark's Python workers.
 _OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
@@ -30,10 +31,7 @@ _CANNOT = re.compile(rf"\[({'|'.join(_STRICT)})(?:\.\w+)?\]")
 
 
 def is_sparks(error: Exception) -> bool:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-    from pyspark.errors import PySparkException
-
-    return isinstance(error, Py4JError | PySparkException)
+    return isinstance(error, spark_errors())
 
 
 def fault_of_query(error: BaseException, job: str) -> JobError | None:

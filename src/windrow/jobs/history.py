@@ -12,26 +12,29 @@ import polars as pl
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.connecting import runtime_of
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
-from windrow.jobs.lease import Lease
+from windrow.jobs.connector_loader import connector_of
+from windrow.jobs.identity import BUCKETS, CARD, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.replays import ReplayLog
+from windrow.jobs.state_folder import state_folder
 from windrow.plan.explain_joins import as_written
-from windrow.plan.stages import Aggregate, Enrich, IntervalJoin, Job, KeepLatest, LookBack, Read, Write
-from windrow.spark.buckets import BucketWork
-from windrow.spark.folders import Folder, LocalFolder, folder_name
-from windrow.spark.interval_join import side_names, side_steps
-from windrow.spark.job_state import JobState, buckets_name
-from windrow.spark.state_file import TornFileError, decode, frame_of
-from windrow.spark.state_store import StateStore
-from windrow.spark.steps import steps_of
-from windrow.spark.table_versions import TableVersions
+from windrow.plan.stages import Aggregate, Job, LookupJoin, OverAggregate, Read, StreamJoin, UpsertTable, Write
+from windrow.spark.operators.join_sides import side_names
+from windrow.spark.operators.state_columns import column_meanings
+from windrow.spark.operators.steps import steps_of
+from windrow.spark.operators.stream_join import side_steps
+from windrow.spark.state.buckets import BucketWork
+from windrow.spark.state.job_state import JobState
+from windrow.spark.state.state_file import TornFileError, decode, frame_of
+from windrow.spark.state.state_store import StateStore
+from windrow.spark.tables.versions import TableVersions
 from windrow.sql.render import render_expr
+from windrow.storage import Folder, folder_name
+from windrow.storage.lease import Lease
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, END, START
 
 # Stages that keep something between two batches.
-Keeping = Aggregate | LookBack | IntervalJoin | KeepLatest | Enrich
+Keeping = Aggregate | OverAggregate | StreamJoin | UpsertTable | LookupJoin
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,17 @@ class OpenState:
 class JobHistory:
     """One job's folder. Writing methods hold the job's lease, so they are refused while it runs."""
 
-    def __init__(self, job: Job, state: Path) -> None:
+    def __init__(self, job: Job, place: str | Path | Folder) -> None:
+        state = state_folder(place)
         self.job = job
-        self.path = state / folder_name(job.name)
-        if not (self.path / "job.json").is_file():
-            raise UsageError("WR621", f"there is no state of job {job.name} in {state}", "run it first, or name its folder with --state")
-        self._folder = LocalFolder(self.path)
-        self._checkpoint = Checkpoint(None, self._folder)
-        self._store = StateStore(self._folder.child(STATE))
+        self.folder = state.child(folder_name(job.name))
+        if not self.folder.exists(CARD):
+            hint = "run it first, or name its folder with --state"
+            raise UsageError("WR621", f"there is no state of job {job.name} in {state.path}", hint)
+        self._checkpoint = Checkpoint(self.folder)
+        self._store = StateStore(self.folder.child(STATE), meanings=column_meanings(job))
         self._steps = steps_of(job)
-        self.replays = ReplayLog(self._folder.child(REPLAYS))
+        self.replays = ReplayLog(self.folder.child(REPLAYS))
 
     @property
     def is_ended(self) -> bool:
@@ -86,9 +90,11 @@ class JobHistory:
         return [self._version(batch, tuple(kinds), known) for batch, kinds in sorted(by_batch.items(), reverse=True)]
 
     def _version(self, batch_id: int, kinds: tuple[str, ...], known: set[int]) -> JobVersion:
-        paths = [self.path / STATE / f"{batch_id:010d}.{kind}" for kind in kinds]
+        folder = self.folder.child(STATE)
+        names = [f"{batch_id:010d}.{kind}" for kind in kinds]
+        found = [folder.status(name) for name in names]
         try:
-            header, _ = decode(paths[0].read_bytes())
+            header, _ = decode(folder.read(names[0]), f"the state file {names[0]} in {folder.path}")
         except TornFileError:
             header = {}
         marks = [_watermark(header, read) for read in self.job.reads] if header else []
@@ -97,8 +103,8 @@ class JobHistory:
         return JobVersion(
             batch_id,
             kinds,
-            sum(path.stat().st_size for path in paths),
-            max(path.stat().st_mtime for path in paths),
+            sum(status.size for status in found),
+            max(status.modified for status in found),
             least,
             sum(source.get("rows_in", 0) for source in sources),
             batch_id in known and bool(header),
@@ -120,21 +126,21 @@ class JobHistory:
         """What each statement held after a batch, and which batch that was."""
         state = self.load(batch_id)
         keeping = [stage for stage in self.job.stages if isinstance(stage, Keeping)]
-        waits = [stage for stage in keeping if not isinstance(stage, Enrich) or stage.patience is not None]
+        waits = [stage for stage in keeping if not isinstance(stage, LookupJoin) or stage.retry_for is not None]
         return state.batch_id, [self._held_by(stage, state) for stage in waits]
 
     def _held_by(self, stage: Keeping, state: JobState) -> OpenState:
-        buckets = state.counters.get(buckets_name(stage.name))
+        buckets = state.counters.buckets(stage.name)
         if isinstance(stage, Aggregate) and buckets is not None:
             return self._held_by_executors(stage, buckets, state.batch_id)
-        names = [name for name in ([stage.name] if not isinstance(stage, IntervalJoin) else side_steps(stage)) if name in self._steps]
+        names = [name for name in ([stage.name] if not isinstance(stage, StreamJoin) else side_steps(stage)) if name in self._steps]
         parts = {name: self._steps[name].open_windows(state.tables.get(name, {})) for name in names}
         size = sum(table.estimated_size() for name in names for table in state.tables.get(name, {}).values())
         there = [_named(stage, part, name) for name, part in parts.items() if part is not None and part.height]
         return OpenState(stage.name, "driver", pl.concat(there, how="diagonal_relaxed") if there else None, int(size))
 
     def _held_by_executors(self, stage: Aggregate, buckets: int, batch_id: int) -> OpenState:
-        work = BucketWork(stage, str(self.path / BUCKETS / folder_name(stage.name)), "", 1, 1)
+        work = BucketWork(stage, self.folder.child(f"{BUCKETS}/{folder_name(stage.name)}").path, "", 1, 1)
         parts, size = [], 0
         for bucket in range(buckets):
             header, tables = decode(work.open_windows(bucket, batch_id))
@@ -145,11 +151,11 @@ class JobHistory:
 
     def lasting(self) -> list[str]:
         """What going back cannot undo, a sentence for each output that says so."""
-        told = ((write, getattr(runtime_of(write.connector), "what_stays", None)) for write in self.job.writes)
-        return [what_stays(self._request(write)) for write, what_stays in told if what_stays is not None]
+        told = (connector_of(write.connector).what_stays(self._request(write)) for write in self.job.writes)
+        return [what_stays for what_stays in told if what_stays is not None]
 
     def _request(self, write: Write) -> SinkRequest:
-        return SinkRequest(write.input, dict(write.options), card_id(self._folder), write.columns, write.key)
+        return SinkRequest(write.input, dict(write.options), card_id(self.folder), write.columns, write.key)
 
     def reached(self) -> dict[int, list[dict[str, Any]]]:
         """How far each source had been read after every batch that a job can be taken back to."""
@@ -157,7 +163,7 @@ class JobHistory:
 
     def restore(self, batch_id: int) -> int:
         """Take the job back to where it stood after a batch; the rows after it will be read again. Gives the number of batches undone."""
-        lease = Lease(self._folder, self.job.name)
+        lease = Lease(self.folder, self.job.name)
         try:
             if batch_id not in self._checkpoint.restorable():
                 raise self._no_version(batch_id)
@@ -165,19 +171,18 @@ class JobHistory:
             undone = self._checkpoint.last_committed() - batch_id
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
             for write in self.job.writes:
-                forget = getattr(runtime_of(write.connector), "forget_after", None)
-                if forget is not None:
-                    forget(self._request(write), batch_id)
-            count_restore(self._folder)
-            _forget_files(self._folder.child(LETTERS), batch_id)
+                connector_of(write.connector).forget_after(self._request(write), batch_id)
+            count_restore(self.folder)
+            _forget_files(self.folder.child(LETTERS), batch_id)
             self.replays.forget_after(batch_id)
-            versions = TableVersions(self._folder.child(TABLES))
+            versions = TableVersions(self.folder.child(TABLES))
             for table in self.job.tables:
                 versions.forget_after(table.name, batch_id)
             self._checkpoint.go_back_to(batch_id)
             self._store.forget_after(batch_id, with_end=True)
-            for path in sorted((self.path / BUCKETS).glob("*/*")):
-                StateStore(LocalFolder(path)).forget_after(batch_id, with_end=True)
+            buckets = self.folder.child(BUCKETS)
+            for place in (f"{stage}/{bucket}" for stage in buckets.entries() for bucket in buckets.entries(stage)):
+                StateStore(buckets.child(place)).forget_after(batch_id, with_end=True)
             return undone
         finally:
             lease.release()
@@ -194,7 +199,7 @@ class JobHistory:
 
 def _named(stage: Keeping, windows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Group keys under the text they were written as. Rows that wait on the two sides of a join are told apart."""
-    if isinstance(stage, IntervalJoin):
+    if isinstance(stage, StreamJoin):
         is_left = name == side_names(stage)[0]
         side = (stage.left if is_left else stage.right).input
         keys = [pl.col(f"_j{i}").alias(as_written(left)) for i, (left, _) in enumerate(stage.keys)]

@@ -2,77 +2,125 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
-from windrow.plan.stages import Job, LoadTable, Read, Stage, Write
-from windrow.spark.folders import Folder
+from windrow.model.statement import Script
+from windrow.plan.explain_json import job_to_json, plan_to_json
+from windrow.plan.fingerprint import differences, fingerprint
+from windrow.plan.stages import Job, Plan
+from windrow.sql.masking import mask_options
+from windrow.storage import Folder
 
 STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES = "state", "buckets", "dead_letters", "replays", "notes", "tables"
 CARD = "job.json"
 
-_FORMAT = 2
+# Of job.json alone; state files have their own (``windrow.spark.state.state_file.FORMAT``).
+CARD_FORMAT = 3
+_MOST_DIFFERENCES = 3
 
 
-def claim(folder: Folder, job: Job, *, has_begun: bool = True) -> str:
+@dataclass(frozen=True)
+class Origin:
+    """The file that a job comes from, as it may be kept: placeholders without their values, secrets masked."""
+
+    sql: str = ""
+    annotations: tuple[Mapping[str, Any], ...] = field(default=())
+    metrics: tuple[Mapping[str, Any], ...] = field(default=())
+
+    @staticmethod
+    def of(script: Script, plan: Plan) -> Origin:
+        source = script.source
+        told = plan_to_json(Plan((), plan.annotations, plan.metrics))
+        text = mask_options(source.text if source.written is None else source.written, _is_secret)
+        return Origin(text, tuple(told["annotations"]), tuple(told["metrics"]))
+
+
+def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: bool = True) -> str:
     """Take a folder for a job, new or as it was left; gives the id of the folder, which no other start of the job shares.
 
     State belongs to the statements that made it: another query must not read it as its own. A job that never came to its first
     batch has none (``has_begun``), and may be mended in any way.
     """
-    fingerprint = hashlib.sha256(repr([_essence(stage) for stage in job.stages]).encode()).hexdigest()
+    told = _card(job, origin or Origin())
     if CARD not in folder.names() or not has_begun:
-        card = {"format": _FORMAT, "job": job.name, "fingerprint": fingerprint, "id": uuid.uuid4().hex}
-        folder.write(CARD, json.dumps(card).encode())
+        card = {**told, "id": uuid.uuid4().hex}
+        _write(folder, card)
         return str(card["id"])
-    known = json.loads(folder.read(CARD))
-    if known.get("format") != _FORMAT or "id" not in known:
-        raise UsageError(
-            "WR803", f"the state in {folder.path} was written by another version of Windrow", "start with a new --state folder"
-        )
-    if known["fingerprint"] != fingerprint:
+    known = read_card(folder)
+    # The plan decides, not its fingerprint: a later version may find in the same plan that more or less of it counts.
+    if found := differences(known["plan"], told["plan"]):
         raise UsageError(
             "WR804",
-            f"the state in {folder.path} belongs to other statements than those of job {job.name}: the file has changed since",
+            f"the state in {folder.path} belongs to other statements than those of job {job.name}: {_told(found)}",
             "start with a new --state folder, or undo the change",
         )
+    if {**known, **told} != known:
+        _write(folder, {**known, **told})
     return str(known["id"])
 
 
-def _essence(stage: Stage) -> Stage:
-    """A stage without what may change from one run to the next: where a server is found, who asks it, how long it is waited for."""
-    match stage:
-        case Read():
-            # What is decoded follows from all statements of the file, also from those of other jobs.
-            stage = replace(stage, asked=None)
-            specs = CONNECTORS[stage.connector].source or ()
-        case Write():
-            specs = CONNECTORS[stage.connector].sink or ()
-        case LoadTable():
-            read = _essence(stage.read)
-            assert isinstance(read, Read)
-            return replace(stage, read=read)
-        case _:
-            return stage
-    free = {spec.key.lower() for spec in specs if spec.may_change or spec.is_secret}
-    prefixes = tuple(key.removesuffix("*") for key in free if key.endswith(".*"))
-    kept = tuple((key, value) for key, value in stage.options if key.lower() not in free and not key.lower().startswith(prefixes))
-    return replace(stage, options=kept)
+def read_card(folder: Folder) -> dict[str, Any]:
+    """What ``job.json`` says. One of another format is refused: nothing of it is believed."""
+    try:
+        card = json.loads(folder.read(CARD))
+    except ValueError:
+        card = None
+    if not isinstance(card, dict) or card.get("format") != CARD_FORMAT:
+        by = card.get("windrow", "a version before its format was fixed") if isinstance(card, dict) else "another version"
+        raise UsageError(
+            "WR803",
+            f"the state in {folder.path} was written by another version of Windrow ({by}) in a format that this one does not read",
+            "run the job with that version, or start with a new --state folder",
+        )
+    return card
 
 
 def count_restore(folder: Folder) -> None:
     """Note that a job is taken back: the numbers of its batches will come a second time."""
-    card = json.loads(folder.read(CARD))
-    folder.write(CARD, json.dumps({**card, "restores": card.get("restores", 0) + 1}).encode())
+    card = read_card(folder)
+    _write(folder, {**card, "restores": card.get("restores", 0) + 1})
 
 
 def restores_of(folder: Folder) -> int:
-    return int(json.loads(folder.read(CARD)).get("restores", 0))
+    return int(read_card(folder).get("restores", 0))
 
 
 def card_id(folder: Folder) -> str:
-    return str(json.loads(folder.read(CARD))["id"])
+    return str(read_card(folder)["id"])
+
+
+def _card(job: Job, origin: Origin) -> dict[str, Any]:
+    plan = job_to_json(job)
+    return {
+        "format": CARD_FORMAT,
+        "windrow": version("windrow"),
+        "job": job.name,
+        "fingerprint": fingerprint(plan),
+        "annotations": list(origin.annotations),
+        "metrics": list(origin.metrics),
+        "sql": origin.sql,
+        "plan": plan,
+    }
+
+
+def _write(folder: Folder, card: Mapping[str, Any]) -> None:
+    folder.replace_atomically(CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
+
+
+def _told(found: list[str]) -> str:
+    more = len(found) - _MOST_DIFFERENCES
+    return "; ".join(found[:_MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _is_secret(key: str) -> bool:
+    """Whether any connector keeps the value of this option to itself."""
+    wanted = key.lower()
+    specs = [each for spec in CONNECTORS.values() for each in (*(spec.source or ()), *(spec.sink or ())) if each.is_secret]
+    return any(wanted == each.key.lower() or (each.key.endswith(".*") and wanted.startswith(each.key[:-1].lower())) for each in specs)

@@ -6,20 +6,22 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from windrow.connectors.runtime import Reading, SourceRequest, SourceStream
+from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.runtime import ORIGINAL, Reading, SourceRequest, SourceStream
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.connecting import runtime_of
+from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import LoadWatch
 from windrow.observe.status import TableLoad, WindowCounts
+from windrow.plan.physical import RunFacts, SourceFacts
 from windrow.plan.stages import Job, Read
-from windrow.spark.folders import Folder, folder_name
-from windrow.spark.mixing import mix_sources, picked_source
-from windrow.spark.ordering import needs_order
-from windrow.spark.querying import GIVEN, Select
-from windrow.spark.reading import RowReader, settled
-from windrow.spark.replaying import replayed_rows
+from windrow.spark.query.runner import GIVEN, LazyRelation
+from windrow.spark.scan.dead_letter_scan import replayed_rows
+from windrow.spark.scan.row_order import needs_order
+from windrow.spark.scan.row_reader import RowReader, without_pushdown
+from windrow.spark.scan.source_multiplexer import multiplex_sources, source_of_multiplex
+from windrow.storage import Folder, folder_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,9 +58,24 @@ class Inputs:
         for read in self._job.reads:
             stream = self._open_source(read)
             self._streams[read.name] = stream
-            self._reads[read.name] = settled(read, stream)
+            self._reads[read.name] = without_pushdown(read, stream)
             self._readers[read.name] = RowReader(self._reads[read.name], stream, needs_order=self._is_ordered)
             self.partitions[read.name] = self.partition_ids(stream)
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the physical plan asks of the sources."""
+        return RunFacts({read.name: self._facts_of(read.name) for read in self._job.reads}, has_ticks=self._has_ticks)
+
+    def _facts_of(self, source: str) -> SourceFacts:
+        stream, partitions = self._streams[source], self.partitions[source]
+        return SourceFacts(
+            stream.format,
+            None if partitions is None else len(partitions),
+            keeps_original=ORIGINAL in stream.frame.columns,
+            has_fast_scan=stream.speculative is not None,
+            has_arrow=self._readers[source].has_arrow,
+        )
 
     def close(self) -> None:
         for stream in self._streams.values():
@@ -70,8 +87,7 @@ class Inputs:
 
     def windows(self) -> tuple[WindowCounts, ...]:
         """How far the sources are that hand over whole windows, by the notes they keep."""
-        askers = [(read, getattr(runtime_of(read.connector), "windows_ahead", None)) for read in self._job.reads]
-        found = [(read.name, ask(self._notes_folder(read))) for read, ask in askers if ask is not None]
+        found = [(read.name, connector_of(read.connector).windows_ahead(self._notes_folder(read))) for read in self._job.reads]
         return tuple(WindowCounts(name, own.safe, own.waiting, own.late_rows) for name, own in found if own is not None)
 
     def _notes_folder(self, read: Read) -> str:
@@ -89,8 +105,7 @@ class Inputs:
             folder=self._notes_folder(read),
             stopping=self._stopping,
         )
-        stream: SourceStream = runtime_of(read.connector).open_source(self._spark, request)
-        return stream
+        return connector_of(read.connector).open_source(self._spark, request)
 
     def open_table(self, read: Read, since: str | None = None) -> SourceStream:
         request = SourceRequest(
@@ -103,31 +118,26 @@ class Inputs:
             progress=LoadWatch(read.name, self._on_load),
             stopping=self._stopping,
         )
-        stream: SourceStream = runtime_of(read.connector).open_source(self._spark, request)
-        return stream
+        return connector_of(read.connector).open_source(self._spark, request)
 
     @property
     def mixed(self) -> DataFrame:
         """What the streaming query reads."""
-        return mix_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=self._has_ticks)
+        return multiplex_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=self._has_ticks)
 
     @property
     def _has_ticks(self) -> bool:
         return self._job.needs_ticks and self._options.mode == "continuous"
 
-    def rows(self, frame: DataFrame, now: int) -> dict[str, Select]:
+    def rows(self, frame: DataFrame, now: int) -> dict[str, LazyRelation]:
         """The rows of a micro-batch, by source."""
         is_mixed = len(self._job.reads) > 1 or self._has_ticks
-        picked = {read.name: picked_source(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
+        picked = {read.name: source_of_multiplex(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
         return {name: self._readers[name].rows(frame, now, own) for name, own in picked.items()}
 
     def replayed(self, source: str, letters: Sequence[Mapping[str, Any]], session: SparkSession, now: int) -> DataFrame:
         """The rows of dead letters, with the columns that the rows of their source have."""
         return replayed_rows(session, self._reads[source], self._streams[source], letters, now)
-
-    def is_raw(self, source: str) -> bool:
-        """Whether a source hands over text that is decoded after it."""
-        return self._streams[source].format is not None
 
     def readings(self, batch_id: int) -> list[tuple[str, Reading, dict[str, Any]]]:
         """The sources that want to know how far a batch reads them, with that. Partitions that are new by then get a clock."""
@@ -142,9 +152,8 @@ class Inputs:
 
     def stated_watermarks(self, batch_id: int) -> dict[str, int]:
         """From Spark's own log of what the batch reads up to, so a batch that runs again sees the same."""
-        askers = {read.name: getattr(runtime_of(read.connector), "watermark_of", None) for read in self._job.reads}
-        if not any(askers.values()):
+        if all(CONNECTORS[read.connector].watermark is None for read in self._job.reads):
             return {}
         offsets = zip(self._job.reads, self._checkpoint.offsets_of(batch_id), strict=False)
-        stated = {read.name: ask(offset) for read, offset in offsets if (ask := askers[read.name]) is not None}
+        stated = {read.name: connector_of(read.connector).watermark_of(offset) for read, offset in offsets}
         return {name: watermark for name, watermark in stated.items() if watermark is not None}

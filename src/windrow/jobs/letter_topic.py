@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from windrow.connectors.kafka.sink import ExactSink
 
 HEADER = "windrow-"
-_TOLD = ("id", "code", "message", "source", "statement", "topic", "partition", "offset", "batch_id", "attempt", "arrived_at", "event_time")
+_TOLD = (
+    *("id", "code", "message", "source", "statement", "topic", "partition", "offset", "batch_id", "attempt", "arrived_at", "event_time"),
+    *("watermark", "late_by", "window_end"),
+)
 _ROWS_AT_ONCE = 2_000
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pyarrow.parquet as pq
 from windrow.errors import JobError, UsageError
 from windrow.jobs.identity import CARD, LETTERS, REPLAYS
 from windrow.jobs.replays import ReplayLog
-from windrow.spark.dead_letters import SCHEMA
-from windrow.spark.folders import LocalFolder
+from windrow.jobs.state_folder import state_folder
+from windrow.spark.execution.dead_letters import SCHEMA
+from windrow.storage import Folder, StorageError
 
 WAITING = "waiting"
 
@@ -50,26 +52,28 @@ EVERY = LetterFilter(with_replayed=True)
 
 @dataclass(frozen=True)
 class JobLetters:
-    """The dead letters of one job, oldest batch first; each a record of ``windrow.spark.dead_letters.SCHEMA``.
+    """The dead letters of one job, oldest batch first; each a record of ``windrow.spark.execution.dead_letters.SCHEMA``.
 
     ``replay`` is beside them: None, or the batch that took the letter once more, or that it waits for one.
     """
 
     job: str
-    folder: Path
+    folder: str
     records: tuple[dict[str, Any], ...]
 
     def meant_by(self, wanted: LetterFilter) -> tuple[dict[str, Any], ...]:
         return tuple(record for record in self.records if wanted.admits(record))
 
 
-def read_letters(state: Path) -> list[JobLetters]:
+def read_letters(place: str | Path | Folder) -> list[JobLetters]:
     """Every job below a state folder, with its dead letters. The folder of one job is taken too."""
+    state = state_folder(place)
     try:
-        folders = [state] if (state / CARD).is_file() else sorted(path.parent for path in state.glob(f"*/{CARD}"))
-    except OSError as error:
-        raise UsageError("WR801", f"cannot read the folder {state}: {error.strerror}", "check its permissions: ls -ld") from error
-    return [JobLetters(_job_name(folder), folder / LETTERS, tuple(_records(folder))) for folder in folders]
+        inside = [name for name in state.entries() if state.exists(f"{name}/{CARD}")]
+        folders = [state] if state.exists(CARD) else [state.child(name) for name in inside]
+    except StorageError as error:
+        raise UsageError("WR801", f"cannot read the folder {state.path}: {error.reason}", "check its permissions: ls -ld") from error
+    return [JobLetters(_job_name(folder), folder.child(LETTERS).path, tuple(_records(folder))) for folder in folders]
 
 
 def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -78,28 +82,31 @@ def write_parquet(records: Sequence[Mapping[str, Any]], path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(pairs, schema=SCHEMA.insert(0, pa.field("job", pa.string()))), path)
 
 
-def _job_name(folder: Path) -> str:
+def _job_name(folder: Folder) -> str:
     try:
-        return str(json.loads((folder / CARD).read_text(encoding="utf-8"))["job"])
-    except (OSError, ValueError, KeyError):
-        return folder.name
+        return str(json.loads(folder.read(CARD))["job"])
+    except (StorageError, ValueError, KeyError):
+        return folder.path.rpartition("/")[2]
 
 
-def _records(folder: Path) -> list[dict[str, Any]]:
+def _records(folder: Folder) -> list[dict[str, Any]]:
     replays = _replays(folder)
     unknown = dict.fromkeys(SCHEMA.names)
     records: list[dict[str, Any]] = []
-    for file in sorted((folder / LETTERS).glob("[!.]*.parquet")):
+    letters = folder.child(LETTERS)
+    for name in letters.names():
+        if not name.endswith(".parquet"):
+            continue
         try:
-            records += ({**unknown, **record} for record in pq.read_table(file).to_pylist(maps_as_pydicts="lossy"))
-        except (OSError, pa.ArrowException) as error:
+            found = pq.read_table(BytesIO(letters.read(name))).to_pylist(maps_as_pydicts="lossy")
+            records += ({**unknown, **record} for record in found)
+        except (OSError, StorageError, pa.ArrowException) as error:
+            reason = error.reason if isinstance(error, StorageError) else str(error).splitlines()[0]
             hint = "the other files can be read with any reader of Parquet"
-            raise JobError("WR814", f"cannot read the dead letters in {file}: {str(error).splitlines()[0]}", hint) from error
+            raise JobError("WR814", f"cannot read the dead letters in {letters.path}/{name}: {reason}", hint) from error
     return [{**record, "replay": replays.get(record["id"])} for record in records]
 
 
-def _replays(folder: Path) -> dict[str, int | str]:
-    if not (folder / REPLAYS).is_dir():
-        return {}
-    log = ReplayLog(LocalFolder(folder / REPLAYS))
+def _replays(folder: Folder) -> dict[str, int | str]:
+    log = ReplayLog(folder.child(REPLAYS))
     return {**dict.fromkeys(log.asked(), WAITING), **log.taken()}

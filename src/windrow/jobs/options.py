@@ -30,6 +30,7 @@ class RunSetting:
         return value in self.choices if self.choices else value.isdecimal() and int(value) > 0
 
 
+FAST_PATHS = "engine.fast_paths"
 LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.servers"
 # Every key with this prefix is a setting of the Kafka client that writes the letters.
 LETTERS_CLIENT = "dead_letters.kafka."
@@ -53,6 +54,12 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     "state.buckets": RunSetting(
         "8", "in how many shares the executors hold the state of a statement; fixed once it is there", example="16"
     ),
+    "state.lease.seconds": RunSetting(
+        "30",
+        "so long after the last sign of a driver on another machine a second one may take its job over; a driver that cannot renew its "
+        "lease for so long stops",
+        example="60",
+    ),
     "state.max_bytes": RunSetting(
         "", "a job whose state grows beyond this stops, with the batch that did it left for the next run", example="8589934592"
     ),
@@ -63,6 +70,13 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         "what to do at these limits: stop at once, or first let go of the oldest closed windows that `ALLOWED_LATENESS` still keeps",
         ("stop", "evict"),
         example="evict",
+    ),
+    FAST_PATHS: RunSetting(
+        "on",
+        "whether Spark is called in ways that it does not promise to keep, where that is [faster](performance.md#fast-paths); "
+        "results are the same either way",
+        ("on", "off"),
+        example="off",
     ),
     LETTERS_TOPIC: RunSetting(
         "",
@@ -92,13 +106,17 @@ def check_setting(key: str, value: str) -> None:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """``once`` takes what is there and leaves windows open; ``until_end`` treats the input as bounded and closes them."""
+    """``once`` takes what is there and leaves windows open; ``until_end`` treats the input as bounded and closes them.
+
+    ``keep_rows``: so many of the newest rows of each output are also kept in the driver, for whoever asks from Python.
+    """
 
     mode: Mode = "continuous"
     state: Path | str = Path(".windrow/state")
     master: str = "local[*]"
     settings: Mapping[str, str] = field(default_factory=dict)
     trigger_interval_ms: int = 0
+    keep_rows: int = 0
 
     def __post_init__(self) -> None:
         for key, value in self.settings.items():
@@ -111,6 +129,10 @@ class RunOptions:
         """A number that may be left out."""
         text = self.setting(key)
         return int(text) if text else None
+
+    @property
+    def has_fast_paths(self) -> bool:
+        return self.setting(FAST_PATHS) == "on"
 
     @property
     def spark_settings(self) -> dict[str, str]:

@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from windrow.model.fate import Fate
-from windrow.observe.status import STARTING, JobStatus, TableLoad
+from windrow.observe.status import STARTING, Holder, JobStatus, OperatorStatus, StateSize, TableLoad
+from windrow.plan.physical import OperatorSpec
 from windrow.plan.stages import Aggregate
 from windrow.resilience import system_states
-from windrow.spark.batch import BatchResult
-from windrow.spark.program import BatchProgram
+from windrow.spark.execution.batch import BatchResult
+from windrow.spark.execution.executor import BatchExecutor
+from windrow.spark.execution.measurements import BatchMeasurements, OperatorMeasurement, RunMeasurements
 from windrow.windowing.columns import FOREVER
 
 if TYPE_CHECKING:
@@ -24,46 +26,60 @@ class Progress:
     def __init__(self, job: str) -> None:
         self._status = JobStatus(job, STARTING)
         self._lock = threading.Lock()
-        self._held: Callable[[], int] = lambda: 0
-        self._open: int | None = None
+        self._hold: Callable[[], dict[str, StateSize]] = dict
+        self._held: dict[str, StateSize] | None = None
+        self._totals = RunMeasurements()
         self.state = STARTING
         self.error: str | None = None
         # Of the last batch, by statement.
         self.sink_seconds: dict[str, float] = {}
         self.stale_tables: Mapping[str, str] = {}
 
-    def update(self, program: BatchProgram, result: BatchResult | None, seconds: float) -> None:
-        ledger = program.state.ledger
-        rows = result.ledger.rows_in if result is not None else 0
-        watermark = _least_watermark(program)
-        now = max((clock.now or 0 for clock in program.state.clocks.values()), default=0)
+    def update(self, executor: BatchExecutor, result: BatchResult | None) -> None:
+        """After a batch, or (None) before the first."""
+        ledger = executor.state.ledger
+        rows, measured, seconds = 0, BatchMeasurements(), 0.0
+        if result is not None:
+            result.measured.end()
+            rows, measured, seconds = result.ledger.rows_in, result.measured, result.measured.seconds
+            measured.take_ledger(executor.plan, result.ledger)
+            self._totals.add(measured)
+        watermark = _least_watermark(executor)
+        now = max((clock.now or 0 for clock in executor.state.clocks.values()), default=0)
         status = JobStatus(
-            job=program.job.name,
+            job=executor.job.name,
             state=self.state,
-            batch_id=program.state.batch_id,
+            batch_id=executor.state.batch_id,
             rows_in=ledger.rows_in,
             rows_per_second=rows / seconds if seconds else 0.0,
             watermark=watermark,
             lag_seconds=None if watermark is None else max(0.0, (now - watermark) / 1e6),
-            state_bytes=program.state.bytes_held + sum(one.bytes_held for one in program.homes.distributed.values()),
+            state_bytes=executor.state.bytes_held + sum(one.bytes_held for one in executor.homes.distributed.values()),
             late=_late(ledger),
             dead_letters=sum(ledger.dead_letters.values()),
             emitted=sum(account.emitted for account in ledger.statements.values()),
             batch_seconds=seconds,
             ledger=ledger,
+            operators=tuple(_operator(spec, measured, self._totals) for spec in executor.plan),
+            phases=measured.phases,
+            total_phases=dict(self._totals.phases),
+            has_ended=bool(executor.state.clocks) and all(clock.is_ended for clock in executor.state.clocks.values()),
+            held_by=_holder(executor),
         )
         with self._lock:
             self._status = status
-            self._held = program.open_windows
-            self._open = None
+            self._hold = executor.held
+            self._held = None
 
     def status(self) -> JobStatus:
         with self._lock:
             current = self._status
             # Counted when somebody looks, once a batch at most: at a million groups the count costs more than many a batch.
-            if self._open is None:
-                self._open = self._held()
-            current = replace(current, open_windows=self._open)
+            if self._held is None:
+                self._held = self._hold()
+            held = self._held
+            operators = tuple(replace(one, state=held.get(one.name, one.state)) for one in current.operators)
+            current = replace(current, operators=operators, open_windows=sum(size.windows for size in held.values()))
         return replace(
             current,
             state=self.state,
@@ -88,10 +104,64 @@ class LoadWatch:
         self._tell(TableLoad(self._table, rows, self._total, time.monotonic() - self._started))
 
 
-def _least_watermark(program: BatchProgram) -> int | None:
-    marks = [program.watermarks.of(stage, program.state.clocks) for stage in program.job.stages if isinstance(stage, Aggregate)]
+def _operator(spec: OperatorSpec, measured: BatchMeasurements, totals: RunMeasurements) -> OperatorStatus:
+    last = measured.operators.get(spec.name, OperatorMeasurement())
+    total = totals.operators.get(spec.name, OperatorMeasurement())
+    return OperatorStatus(
+        spec.name,
+        spec.kind,
+        tuple(choice.to_json() for choice in spec.choices),
+        last.rows_in,
+        last.rows_out,
+        last.bytes_out,
+        last.seconds,
+        total.rows_in,
+        total.rows_out,
+        total.seconds,
+    )
+
+
+def _least_watermark(executor: BatchExecutor) -> int | None:
+    marks = [
+        executor.watermarks.of(stage, executor.state.clocks, executor.state.counters)
+        for stage in executor.job.stages
+        if isinstance(stage, Aggregate)
+    ]
     known = [mark for mark in marks if mark is not None and mark < FOREVER]
     return min(known) if known else None
+
+
+def _holder(executor: BatchExecutor) -> Holder | None:
+    """The partition that event time waits for, where there is more than one that could go on."""
+    if not any(isinstance(stage, Aggregate) for stage in executor.job.stages):
+        return None
+    found: list[Holder] = []
+    reached: list[int] = []
+    for read in executor.job.reads:
+        clock = executor.state.clocks.get(read.name)
+        if clock is None:
+            found.append(Holder(read.name, None, None, 0.0))
+            continue
+        if clock.is_ended or (slowest := clock.slowest(read.clock.idle_timeout)) is None:
+            continue
+        reached += [p.greatest for p in clock.partitions.values() if p.greatest is not None]
+        found.append(Holder(read.name, slowest[0], slowest[1].greatest, 0.0))
+    return _least_far(found, max(reached, default=None))
+
+
+def _least_far(found: list[Holder], furthest: int | None) -> Holder | None:
+    """
+    >>> _least_far([Holder("a", 0, 5_000_000, 0.0), Holder("b", 1, 2_000_000, 0.0)], 9_000_000)
+    Holder(source='b', partition=1, reached=2000000, behind_seconds=7.0)
+    """
+    if furthest is None or not found:
+        return None
+    silent = next((one for one in found if one.reached is None), None)
+    if silent is not None:
+        return silent
+    least = min(found, key=lambda one: one.reached or 0)
+    assert least.reached is not None
+    return replace(least, behind_seconds=(furthest - least.reached) / 1e6) if least.reached < furthest else None
 
 
 def _late(ledger: Ledger) -> int:

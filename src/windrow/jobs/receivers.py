@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from windrow.connectors.otap.runtime import notes_folder
 from windrow.connectors.otap.settings import read_settings
 from windrow.errors import UsageError
 from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import NOTES
 from windrow.otap.discovery import DataFile, Discovery
 from windrow.otap.footers import FooterCache
+from windrow.otap.layout import Base
 from windrow.otap.notes import FOOTERS, LateRows, Notes
-from windrow.otap.places import Base
 from windrow.otap.tables import timed_by
 from windrow.otap.timing import busy_windows
 from windrow.plan.stages import Job, Read
-from windrow.spark.folders import folder_name
+from windrow.storage import Folder, folder_name
 
 OTAP = "otap"
 
@@ -61,13 +62,13 @@ class Reprocessing:
 class JobReceivers:
     """The OTAP sources of one job."""
 
-    def __init__(self, job: Job, state: Path) -> None:
+    def __init__(self, job: Job, state: str | Path | Folder) -> None:
         self.job = job
         self.reads = [read for read in job.reads if read.connector == OTAP]
         self._history = JobHistory(job, state)
 
     def notes(self, read: Read) -> Notes:
-        return Notes(self._history.path / NOTES / folder_name(read.name))
+        return Notes(Path(notes_folder(self._history.folder.child(f"{NOTES}/{folder_name(read.name)}").path)))
 
     def late(self, read: Read) -> list[LateRows]:
         return sorted(self.notes(read).late(), key=lambda one: (one.window, one.file))

@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.spark.dead_letters import SCHEMA, Place, place_of
-from windrow.spark.folders import Folder
+from windrow.spark.execution.dead_letters import SCHEMA, Place, place_of
+from windrow.storage import Folder
 
 _REQUEST, _BATCH = "request-", "batch-"
 # On an object store a listing takes as long as a small batch.
@@ -62,7 +62,7 @@ class ReplayLog:
     def ask_for(self, letters: Sequence[Letter]) -> None:
         buffer = BytesIO()
         pq.write_table(pa.Table.from_pylist(list(letters), schema=SCHEMA), buffer)
-        self.folder.write(f"{_REQUEST}{uuid.uuid4().hex}.parquet", buffer.getvalue())
+        self.folder.replace_atomically(f"{_REQUEST}{uuid.uuid4().hex}.parquet", buffer.getvalue())
 
     def asked(self) -> dict[str, Letter]:
         """Every letter that was asked for, by its id."""
@@ -96,7 +96,7 @@ class ReplayLog:
             waiting = sorted(asked.keys() - taken.keys())
             if not waiting:
                 return NO_REPLAY
-            self.folder.write(name, json.dumps(waiting).encode())
+            self.folder.replace_atomically(name, json.dumps(waiting).encode())
             taken.update(dict.fromkeys(waiting, batch_id))
         return Replay(tuple(asked[identity] for identity, batch in taken.items() if batch == batch_id))
 

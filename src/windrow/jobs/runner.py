@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from windrow.compiling import Compiled
+import pyarrow as pa
+
+from windrow.compiler import Compiled
 from windrow.connectors.zones import in_zone
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
+from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.connecting import runtime_of
+from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.failures import as_job_error, fault_of_query
-from windrow.jobs.identity import BUCKETS, REPLAYS, STATE, TABLES, claim
+from windrow.jobs.handle import Jobs
+from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, Origin, claim
 from windrow.jobs.inputs import Inputs
-from windrow.jobs.lease import Lease
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
 from windrow.jobs.progress import Progress
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
-from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, JobStatus, TableLoad
-from windrow.plan.stages import Job
+from windrow.jobs.rows import KeptRows, Rows
+from windrow.jobs.state_folder import job_folder, prepared, state_folder
+from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
+from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
-from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.folders import Folder, LocalFolder, folder_name, open_folder
-from windrow.spark.homes import HomeRules
-from windrow.spark.program import BatchProgram
-from windrow.spark.querying import Select
-from windrow.spark.session import adopt_session, make_session
-from windrow.spark.state_store import StateStore
-from windrow.spark.table_refresh import TableRefresh
-from windrow.spark.table_versions import TableVersions
+from windrow.spark.execution.batch import BatchInput, BatchResult
+from windrow.spark.execution.executor import BatchExecutor
+from windrow.spark.execution.measurements import BatchMeasurements, Phase
+from windrow.spark.internals.fast_paths import fast_paths_of
+from windrow.spark.internals.java_process import JavaProcess, mute_lost_calls, stop_session
+from windrow.spark.internals.sessions import has_stopped
+from windrow.spark.operators.state_columns import column_meanings
+from windrow.spark.query.runner import LazyRelation
+from windrow.spark.session import adopt_session, keep_checkpoints_elsewhere, make_session
+from windrow.spark.state.backends import StateBackendRules
+from windrow.spark.state.state_store import StateStore
+from windrow.spark.tables.refresh import TableRefresh
+from windrow.spark.tables.versions import TableVersions
+from windrow.storage import Folder, StorageError
+from windrow.storage.lease import Lease, LeaseTerm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+LOG = logging.getLogger(__name__)
 # How long a stop waits for Spark to note the last batch as done. Should it not come to that, the batch simply runs again.
 COMMIT_SECONDS = 10.0
 
@@ -53,78 +67,56 @@ def start(
     if not compiled.plan.jobs:
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
     is_own = spark is None
-    session = make_session(options.master, options.spark_settings) if spark is None else adopt_session(spark, options.spark_settings)
+    if spark is None:
+        session = make_session(options.master, options.spark_settings, has_fast_paths=options.has_fast_paths)
+    else:
+        session = adopt_session(spark, options.spark_settings, has_fast_paths=options.has_fast_paths)
     session = in_zone(session, compiled.plan.jobs[0].time_zone)
+    mute_lost_calls(session)
     running: list[RunningJob] = []
     try:
-        running.extend(RunningJob(session, job, options, on_load) for job in compiled.plan.jobs)
+        _refuse_changed_file(session, compiled, options)
+        origin = Origin.of(compiled.script, compiled.plan)
+        running.extend(RunningJob(session, job, options, on_load, origin) for job in compiled.plan.jobs)
         for one in running:
             one.start()
     except BaseException:
         for one in running:
             one.stop()
         if is_own:
-            session.stop()
+            stop_session(session)
         raise
     return Jobs(running, session if is_own else None)
 
 
-class Jobs:
-    """The running jobs of one file."""
-
-    def __init__(self, jobs: list[RunningJob], own_session: SparkSession | None) -> None:
-        self._jobs = jobs
-        self._own_session = own_session
-
-    def status(self) -> list[JobStatus]:
-        return [job.status() for job in self._jobs]
-
-    @property
-    def is_active(self) -> bool:
-        return any(job.is_active for job in self._jobs)
-
-    def await_end(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs have ended. True when they have; raises what a job failed with."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        for job in self._jobs:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not job.await_end(left):
-                return False
-        self._close()
-        return True
-
-    def stop(self) -> None:
-        """Let each job finish the batch it is in, then stop it."""
-        for job in self._jobs:
-            job.stop()
-        self._close()
-
-    def _close(self) -> None:
-        if self._own_session is not None and not self.is_active:
-            self._own_session.stop()
-            self._own_session = None
-
-    def query(self, job: str) -> StreamingQuery:
-        """Spark's own query behind a job, for its progress and its listeners."""
-        query = next(one.query for one in self._jobs if one.job.name == job)
-        assert query is not None, "a job of this kind has started"
-        return query
-
-    def state_folder(self, job: str) -> str:
-        return next(one.folder.path for one in self._jobs if one.job.name == job)
+def _refuse_changed_file(spark: SparkSession, compiled: Compiled, options: RunOptions) -> None:
+    known = known_jobs(state_folder(options.state, spark), lambda folder: Checkpoint(folder).has_begun())
+    refuse_changed_file(known, compiled.plan.jobs, compiled.plan.file)
 
 
 class RunningJob:
-    def __init__(self, spark: SparkSession, job: Job, options: RunOptions, on_load: Callable[[TableLoad], None] | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        job: Job,
+        options: RunOptions,
+        on_load: Callable[[TableLoad], None] | None = None,
+        origin: Origin | None = None,
+    ) -> None:
         self.job = job
         self._on_load = on_load or (lambda _load: None)
-        self.folder: Folder = open_folder(spark, f"{options.state}/{folder_name(job.name)}")
+        self.folder: Folder = prepared(job_folder(options.state, job.name, spark))
         self._spark = spark
+        self._fast_paths = fast_paths_of(spark)
+        self._java = JavaProcess.of(spark)
         self._options = options
-        self._checkpoint = Checkpoint(spark, self.folder)
+        self._checkpoint = Checkpoint(self.folder)
         self._replays = ReplayLog(self.folder.child(REPLAYS))
         self._store = StateStore(
-            self.folder.child(STATE), int(options.setting("state.snapshot.every")), int(options.setting("state.retain.batches"))
+            self.folder.child(STATE),
+            int(options.setting("state.snapshot.every")),
+            int(options.setting("state.retain.batches")),
+            meanings=column_meanings(job),
         )
         self._progress = Progress(job.name)
         self.query: StreamingQuery | None = None
@@ -132,14 +124,17 @@ class RunningJob:
         self._is_stopping = threading.Event()
         self._in_batch = threading.Lock()
         self._finished = threading.Event()
-        self._lease = Lease(self.folder, job.name)
+        self._lease = Lease(self.folder, job.name, LeaseTerm(float(options.setting("state.lease.seconds"))), self._on_lease_lost)
         try:
-            job_id = claim(self.folder, job, has_begun=self._checkpoint.has_begun())
-        except WindrowError:
+            for part in (self.folder, self.folder.child(STATE), self.folder.child(LETTERS)):
+                part.remove_leftovers()
+            job_id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
+            self._inputs = self._make_inputs()
+            self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
+            self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping, self._kept)
+        except BaseException:
             self._lease.release()
             raise
-        self._inputs = self._make_inputs()
-        self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping)
 
     def _make_inputs(self) -> Inputs:
         return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
@@ -150,22 +145,26 @@ class RunningJob:
 
     def _begin(self) -> None:
         """Go on from what is durable: at the start of a job, and after an outage of a source."""
+        self._lease.check()
         self._inputs.open()
-        self._program = BatchProgram(self._spark, self.job, self._inputs.partitions, self._home_rules())
+        self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, self._home_rules(), facts=self._inputs.facts)
         committed = self._checkpoint.last_committed()
         self._load_tables(committed)
         self._store.forget_after(committed)
         self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
-        self._program.state = self._store.load(committed, self._program.steps)
+        self._executor.state = self._store.load(committed, self._executor.steps)
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
-            self._program.state = self._store.load(committed + 1, self._program.steps)
+            self._executor.state = self._store.load(committed + 1, self._executor.steps)
         self._outputs.open()
-        self._progress.update(self._program, None, 0.0)
+        self._executor.facts = replace(self._executor.facts, counting_sinks=self._outputs.counting)
+        self._progress.update(self._executor, None)
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
             self._replay_alone(committed + 1)
+        if not self.folder.is_local:
+            keep_checkpoints_elsewhere(self._spark)
         writer = self._inputs.mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch)
-        writer = writer.option("checkpointLocation", self._checkpoint.path)
+        writer = writer.option("checkpointLocation", self._checkpoint.uri)
         if self._options.mode == "continuous":
             writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
         else:
@@ -179,24 +178,24 @@ class RunningJob:
     def _load_tables(self, committed: int) -> None:
         """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
         versions = TableVersions(self.folder.child(TABLES), int(self._options.setting("state.retain.batches")))
-        self._refresh = TableRefresh(self.job, self._program.tables, versions, self._inputs.open_table)
+        self._refresh = TableRefresh(self.job, self._executor.tables, versions, self._inputs.open_table)
         there = self._refresh.restore(committed, self._checkpoint.last_planned())
-        loads = self._program.tables.load(self._inputs.open_table, is_new=committed < 0, has=there)
+        loads = self._executor.tables.load(self._inputs.open_table, is_new=committed < 0, has=there)
         self._refresh.note_loaded(loads)
         for loaded in loads:
             self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
 
-    def _home_rules(self) -> HomeRules:
+    def _home_rules(self) -> StateBackendRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
         home, setting = self._options.setting("state.home"), self._options.setting
-        if home == "distributed" and not isinstance(self.folder, LocalFolder):
+        if home == "distributed" and not self.folder.is_local:
             raise UsageError(
                 "WR806",
                 f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
                 "choose a shared folder with --state, or --set state.home=resident",
             )
-        return HomeRules(
-            f"{self.folder.path}/{BUCKETS}" if isinstance(self.folder, LocalFolder) else None,
+        return StateBackendRules(
+            f"{self.folder.path}/{BUCKETS}" if self.folder.is_local else None,
             home,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),
@@ -217,7 +216,7 @@ class RunningJob:
         except StoppedWaitingError:
             raise
         except WindrowError as error:
-            self._failure = fault_of_query(error, self.job.name) or error
+            self._failure = self._java.loss(error, self.job.name) or fault_of_query(error, self.job.name) or error
             raise
         except Exception as error:
             self._failure = self._explain(error)
@@ -229,9 +228,10 @@ class RunningJob:
 
     def _explain(self, error: Exception) -> WindrowError:
         """A connector may know what a failure of Spark's means; else it is shown without its stack."""
+        if (lost := self._java.loss(error, self.job.name)) is not None:
+            return lost
         for connector in {*(read.connector for read in self.job.reads), *(write.connector for write in self.job.writes)}:
-            explain = getattr(runtime_of(connector), "explain_failure", None)
-            known: WindrowError | None = explain(error) if explain is not None else None
+            known = connector_of(connector).explain_failure(error)
             if known is not None:
                 return known
         return as_job_error(error, self.job.name)
@@ -243,6 +243,8 @@ class RunningJob:
                 f"the input of job {self.job.name} had been declared ended, its windows are closed, and now there are new rows",
                 "run with a new --state folder to take them in; nothing of them was read",
             )
+        # Before the executors write their share of the state, too.
+        self._lease.check()
         readings = self._inputs.readings(batch_id)
         self._run_batch(batch_id, frame)
         for _, reading, offset in readings:
@@ -250,7 +252,7 @@ class RunningJob:
 
     def _run_batch(self, batch_id: int, frame: DataFrame | None) -> None:
         """``frame`` is what the sources handed over."""
-        started = time.monotonic()
+        measured = BatchMeasurements()
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
@@ -258,25 +260,24 @@ class RunningJob:
         replay = self._replays.plan(batch_id)
         if replay.letters:
             rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)
-        result = self._program.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts))
+        result = self._executor.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts, measured=measured))
         self._commit(result, replay)
-        self._refresh.after_batch(batch_id)
-        self._progress.update(self._program, result, time.monotonic() - started)
+        with measured.phase(Phase.COMMIT):
+            self._refresh.after_batch(batch_id)
+        self._progress.update(self._executor, result)
 
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
 
-    def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
-        costly = frozenset(name for name in rows if self._inputs.is_raw(name))
-        stated = self._inputs.stated_watermarks(batch_id)
-        return BatchInput(batch_id, rows, now, costly=costly, stated_watermarks=stated, counting=self._outputs.counting)
+    def _batch_input(self, batch_id: int, rows: dict[str, LazyRelation], now: int) -> BatchInput:
+        return BatchInput(batch_id, rows, now, stated_watermarks=self._inputs.stated_watermarks(batch_id))
 
-    def _with_replayed(self, rows: dict[str, Select], replay: Replay, session: SparkSession, now: int) -> dict[str, Select]:
+    def _with_replayed(self, rows: dict[str, LazyRelation], replay: Replay, session: SparkSession, now: int) -> dict[str, LazyRelation]:
         both = dict(rows)
         for read in self.job.reads:
             if letters := replay.of(read.name):
                 again = self._inputs.replayed(read.name, letters, session, now)
-                both[read.name] = Select(rows[read.name].frame.unionByName(again) if read.name in rows else again)
+                both[read.name] = LazyRelation(rows[read.name].frame.unionByName(again) if read.name in rows else again)
         return both
 
     def _replay_alone(self, batch_id: int) -> None:
@@ -286,26 +287,30 @@ class RunningJob:
         self._checkpoint.commit_empty(batch_id)
 
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
-        """Everything a batch gave becomes durable, state last; each write can be repeated without effect."""
+        """Everything a batch gave becomes durable, state last; each write can be repeated without effect.
+
+        A driver that is no longer the owner of the job's folder stops here: what it has computed, another one writes.
+        """
+        self._lease.check()
         self._outputs.write(result, replay)
         self._progress.sink_seconds = self._outputs.seconds
         assert result.change is not None
-        self._store.save(result.change, is_end=is_end)
-        self._program.commit(result)
-        if not is_end:
-            self._store.settle(self._program.state)
+        with result.measured.phase(Phase.COMMIT):
+            self._lease.check()
+            self._store.save(result.change, is_end=is_end)
+            self._executor.commit(result)
+            if not is_end:
+                self._store.settle(self._executor.state)
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
         try:
-            self._await_query()
-            if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
-                self._end()
+            self._run_to_end()
             self._progress.state = STOPPED if self._is_stopping.is_set() else ENDED
         except WindrowError as error:
             self._fail(error)
         except Exception as error:
-            if self._failure is None and self._is_stopping.is_set():
+            if self._failure is None and self._is_stopping.is_set() and self._java.loss(error, self.job.name) is None:
                 self._progress.state = STOPPED
             else:
                 self._fail(self._failure or self._explain(error))
@@ -313,8 +318,12 @@ class RunningJob:
             self._release()
             self._finished.set()
 
-    def _await_query(self) -> None:
-        """Until the query ends. One that ended because a source is away is begun again, for as long as the job is willing to wait."""
+    def _run_to_end(self) -> None:
+        """Until the query ends, and its windows are closed if that is wanted.
+
+        What ended because a source is away, or because a worker of Spark did not start in time, is begun again from what is durable,
+        for as long as the job is willing to wait.
+        """
         outage = Outage(RetryRule(first=1.0, give_up_after=float(self._options.setting("outage.max_seconds"))), self._is_stopping)
         while True:
             try:
@@ -324,17 +333,54 @@ class RunningJob:
                     self._progress.error = None
                 assert self.query is not None
                 self.query.awaitTermination()
+                if self._failure is not None:
+                    # The lease was lost between two batches: the query was stopped from outside, which it takes for an end.
+                    raise self._failure
+                self._check_that_spark_is_there()
+                if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
+                    self._end()
                 return
             except Exception as error:
+                self._failure = self._failure or self._lease_fault()
                 found = self._failure or (error if isinstance(error, WindrowError) else self._explain(error))
-                if not isinstance(found, OutageError) or not outage.wait(self._program.state.batch_id):
+                if not isinstance(found, OutageError) or not outage.wait(self._executor.state.batch_id):
                     raise
                 self._failure = None
                 self._progress.state, self._progress.error = WAITING, f"waits: {found.message}"
+                LOG.warning("%s [%s]; batch %d is tried again", found.message, found.code, self._executor.state.batch_id + 1)
+
+    def _check_that_spark_is_there(self) -> None:
+        """A query also ends, without an error, when Spark is being ended: that is not the end of its input."""
+        if not self._is_stopping.is_set() and has_stopped(self._spark):
+            raise JobError(
+                "WR850", f"job {self.job.name} stopped: SparkContext was shut down", "run the same command again: nothing is lost"
+            )
+
+    def _on_lease_lost(self, error: WindrowError) -> None:
+        """The heartbeat found out: nothing is to be planned any more. What a batch under way wants to write is refused by the lease."""
+        self._failure = self._failure or error
+        if self.query is not None:
+            with suppress(Exception):  # Spark may be gone itself.
+                self.query.stop()
+
+    def _lease_fault(self) -> WindrowError | None:
+        """Where another driver has taken over, Spark stumbles over what that one wrote to the checkpoint: this is why."""
+        try:
+            self._lease.check()
+        except StorageError:
+            return None
+        except WindrowError as error:
+            return error
+        return None
 
     def _release(self) -> None:
-        self._outputs.close()
-        self._inputs.close()
+        for close in (self._outputs.close, self._inputs.close):
+            try:
+                close()
+            except Exception:
+                # What Spark held for them is gone with it.
+                if not self._java.has_ended():
+                    raise
         self._lease.release()
 
     def _fail(self, error: WindrowError) -> None:
@@ -344,19 +390,29 @@ class RunningJob:
 
     def _end(self) -> None:
         """The input is over: close every window, as a batch of its own."""
-        batch_id = self._program.state.batch_id + 1
-        now = max((clock.now or 0 for clock in self._program.state.clocks.values()), default=0)
-        started = time.monotonic()
-        result = self._program.run(BatchInput(batch_id, {}, now, is_end=True))
+        batch_id = self._executor.state.batch_id + 1
+        now = max((clock.now or 0 for clock in self._executor.state.clocks.values()), default=0)
+        result = self._executor.run(BatchInput(batch_id, {}, now, is_end=True))
         self._commit(result, is_end=True)
-        self._progress.update(self._program, result, time.monotonic() - started)
+        self._progress.update(self._executor, result)
 
     def status(self) -> JobStatus:
-        return replace(self._progress.status(), windows=self._inputs.windows())
+        paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())
+        return replace(self._progress.status(), windows=self._inputs.windows(), fast_paths=paths)
 
     @property
     def is_active(self) -> bool:
         return self.query is not None and not self._finished.is_set()
+
+    def rows_of(self, write: Write) -> Rows:
+        if self._kept is None:
+            hint = "windrow.run(..., keep=10_000) keeps the newest of each statement, windrow.sql(...) does so by itself"
+            raise UsageError("WR640", f"the rows of {write.input} went to their output, and none were kept", hint)
+        empty = pa.table({column.name: pa.array([], pa.null()) for column in write.columns})
+        return self._kept.rows(write.input, empty, self._spark)
+
+    def await_finished(self, seconds: float) -> None:
+        self._finished.wait(seconds)
 
     def await_end(self, timeout: float | None) -> bool:
         if not self._finished.wait(timeout):
@@ -373,8 +429,15 @@ class RunningJob:
         # The batch under way is finished first; the one after it is not begun (see _on_batch).
         with self._in_batch:
             pass
-        deadline = time.monotonic() + COMMIT_SECONDS
-        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.query.stop()
+        try:
+            self._stop_query(self.query)
+        except Exception as error:
+            if self._java.loss(error, self.job.name) is None:
+                raise
         self._finished.wait(60)
+
+    def _stop_query(self, query: StreamingQuery) -> None:
+        deadline = time.monotonic() + COMMIT_SECONDS
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        query.stop()

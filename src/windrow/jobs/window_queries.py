@@ -21,9 +21,9 @@ from windrow.errors import UsageError
 from windrow.otap.columns import PART_ID, TABLES, columns_of
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery
+from windrow.otap.layout import Base
 from windrow.otap.links import reader_for
 from windrow.otap.origins import ResourceIds
-from windrow.otap.places import Base
 from windrow.otap.tables import timed_by
 from windrow.otap.timing import Timing, Window, busy_windows
 from windrow.otap.windows import Reading

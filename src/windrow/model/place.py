@@ -22,10 +22,11 @@ class Span:
 
 @dataclass(frozen=True)
 class SourceText:
-    """A file's text with its name, able to point at a place in itself."""
+    """A file's text with its name, able to point at a place in itself. ``written`` is the text before placeholders had values."""
 
     text: str
     name: str = "<sql>"
+    written: str | None = field(default=None, repr=False, compare=False)
     line_starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

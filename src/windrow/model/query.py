@@ -58,6 +58,8 @@ class Join(Node):
     on: Expr | None = None
     using: tuple[str, ...] = ()
     within: Within | None = None
+    # ASOF JOIN: of the rows that fulfil the condition, the one with the latest time.
+    is_asof: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""The WINDOW clause: kinds of window, watermark, triggers, and what happens to late rows. All lengths are microseconds."""
+"""The WINDOW clause: a kind of window, watermark, triggers, and what happens to late rows. All lengths are microseconds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from windrow.model.expr import Column, Expr, Node
+from windrow.model.window_kinds import WindowKind
 
 MILLI = 1_000
 SECOND = 1_000_000
@@ -12,35 +13,6 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 WEEK = 7 * DAY
-
-
-@dataclass(frozen=True)
-class Tumbling(Node):
-    size: int
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Sliding(Node):
-    size: int
-    advance: int
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Session(Node):
-    gap: int
-    max_length: int | None = None
-
-
-@dataclass(frozen=True)
-class Rows(Node):
-    """Closes every ``count`` rows of a group, in arrival order."""
-
-    count: int
-
-
-WindowKind = Tumbling | Sliding | Session | Rows
 
 
 @dataclass(frozen=True)

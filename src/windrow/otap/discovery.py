@@ -8,7 +8,7 @@ from typing import Literal
 
 from windrow.otap.file_names import range_of_name
 from windrow.otap.footers import DURATION, END, START, TIME, TIME_ALIAS, Bounds, Footer, FooterCache
-from windrow.otap.places import Base, Listed
+from windrow.otap.layout import Base, Listed
 from windrow.otap.timing import Timing, Window
 
 SpanTime = Literal["end", "start"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from windrow.otap.places import Base, Listed
+from windrow.otap.layout import Base, Listed
 
 TIME, TIME_ALIAS, OBSERVED = "time_unix_nano", "timestamp_unix_nano", "observed_time_unix_nano"
 START, DURATION = "start_time_unix_nano", "duration_time_unix_nano"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from windrow.otap.discovery import DataFile, TimeRule, with_ids
 from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, Bounds
-from windrow.otap.places import Base, Listed
+from windrow.otap.layout import Base, Listed
 from windrow.otap.timing import Timing, Window
 from windrow.otap.windows import row_times
 

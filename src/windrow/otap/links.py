@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.otap.covers import Cover
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
 from windrow.otap.windows import EVENT_TIME, PLACED, RESOURCE_ATTRIBUTES, SCOPE_ATTRIBUTES, Reading, Seen, WindowReader
 
 SPANS, LINKS = "spans", "span_links"

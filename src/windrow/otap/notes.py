@@ -12,6 +12,7 @@ from typing import Any
 
 from windrow.otap.covers import Cover
 from windrow.otap.timing import Window
+from windrow.storage import LocalFolder
 
 _PLANS, _READS = "plans", "reads"
 _SEEN, _LATE, _FAULTS, _BEGIN, _AHEAD = "seen.jsonl", "late.jsonl", "faults.jsonl", "begin.json", "ahead.json"
@@ -80,7 +81,7 @@ class Notes:
         return None
 
     def save_ahead(self, ahead: Ahead) -> None:
-        self._replace(self.folder / _AHEAD, asdict(ahead))
+        self._replace(self.folder / _AHEAD, asdict(ahead), durable=False)
 
     def plan(self, end: int) -> Plan | None:
         """The plan of the batch that ends there, if it was made before."""
@@ -159,13 +160,8 @@ class Notes:
     def _plan_paths(self) -> list[Path]:
         return sorted((self.folder / _PLANS).glob("[!.]*.json"))
 
-    def _replace(self, path: Path, content: Any) -> None:
-        temporary = path.with_name(f".{path.name}.tmp")
-        with temporary.open("w", encoding="utf-8") as out:
-            json.dump(content, out)
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
+    def _replace(self, path: Path, content: Any, *, durable: bool = True) -> None:
+        LocalFolder(path.parent).replace_atomically(path.name, json.dumps(content).encode(), durable=durable)
 
     def _append(self, name: str, records: list[dict[str, Any]]) -> None:
         if not records:

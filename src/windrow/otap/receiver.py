@@ -10,10 +10,10 @@ from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.late import LateCounter, LinkFiles
+from windrow.otap.layout import Base
 from windrow.otap.links import LINKS
 from windrow.otap.notes import FOOTERS, Ahead, LateRows, Notes, Plan
 from windrow.otap.origins import ResourceIds
-from windrow.otap.places import Base
 from windrow.otap.tables import timed_by
 from windrow.otap.timing import Timing, busy_windows, count_busy, hand_over
 

@@ -15,9 +15,9 @@ from windrow.otap import attributes
 from windrow.otap.covers import RESOURCES, SCOPES, Cover, lineage_of
 from windrow.otap.discovery import TimeRule
 from windrow.otap.footers import DURATION, OBSERVED, START, TIME, TIME_ALIAS, Bounds
+from windrow.otap.layout import Base
 from windrow.otap.nested import ATTRIBUTES, LISTS, lists_for
 from windrow.otap.origins import ResourceIds, find_owners
-from windrow.otap.places import Base
 from windrow.otap.tables import TABLES, attributes_of
 from windrow.otap.timing import Window
 

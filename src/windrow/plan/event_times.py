@@ -11,6 +11,6 @@ LAST_TIME = "_a_time"
 
 
 def keep_time(stage: Aggregate) -> Aggregate:
-    """A window's end is the time of its emissions; a group without one has the time of the row that changed it last."""
+    """A window's last instant is the time of its emissions; a group without one has the time of the row that changed it last."""
     last = AggregateItem(LAST_TIME, Call("LAST", (Column("_event_time"),)))
     return replace(stage, aggregates=(*stage.aggregates, last), keeps_time=True)

@@ -1,4 +1,7 @@
-"""EXPLAIN: a plan as a tree for people, as JSON for programs, as a Mermaid flowchart for pages. Reads the stages that are executed."""
+"""EXPLAIN: a plan as a tree for people, as JSON for programs, as a Mermaid flowchart for pages.
+
+It reads the stages and the operators that are executed. Without a run, operators are those of a run with default settings.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from windrow.plan.explain_facts import facts_of
 from windrow.plan.explain_json import plan_to_json
 from windrow.plan.explain_mermaid import plan_to_mermaid
 from windrow.plan.explain_metrics import show_metric
+from windrow.plan.physical import PhysicalPlan, physical_plan
 from windrow.plan.stages import Job, Plan, Stage
 
 Format = Literal["text", "json", "mermaid"]
@@ -42,21 +46,23 @@ def _job_lines(job: Job) -> list[str]:
     if job.needs_ticks:
         lines.append("   also runs without new rows, because time must go on")
     roots = [stage for stage in job.stages if not stage.inputs]
+    physical = physical_plan(job)
     for i, root in enumerate(roots):
-        lines += _tree(root, job, "", is_last=i == len(roots) - 1)
+        lines += _tree(root, physical, "", is_last=i == len(roots) - 1)
     return lines
 
 
-def _tree(stage: Stage, job: Job, indent: str, *, is_last: bool) -> list[str]:
-    facts = facts_of(stage, job)
-    below = _below(stage, job)
+def _tree(stage: Stage, plan: PhysicalPlan, indent: str, *, is_last: bool) -> list[str]:
+    facts = facts_of(stage, plan.job)
+    below = _below(stage, plan.job)
     inner = indent + ("   " if is_last else "│  ")
     margin = inner + ("│  " if below else "   ")
-    width = max((len(label) for label, _ in facts.lines), default=0)
+    told = [*facts.lines, *(("strategy", str(choice)) for choice in plan.of(stage.name).choices)]
+    width = max((len(label) for label, _ in told), default=0)
     lines = [f"{indent}{'└─' if is_last else '├─'} {facts.kind} {facts.title}"]
-    lines += [f"{margin}{label.ljust(width)}  {text}" for label, text in facts.lines]
+    lines += [f"{margin}{label.ljust(width)}  {text}" for label, text in told]
     for i, child in enumerate(below):
-        lines += _tree(child, job, inner, is_last=i == len(below) - 1)
+        lines += _tree(child, plan, inner, is_last=i == len(below) - 1)
     return lines
 
 

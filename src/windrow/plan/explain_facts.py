@@ -9,30 +9,33 @@ from typing import assert_never
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
-from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, Rows, Session, Sliding, Tumbling, UpdatePrevious
-from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, join_facts, table_facts
+from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
+from windrow.model.window_kinds import CountedKind, WindowKind
+from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, table_facts
+from windrow.plan.explain_stream_joins import stream_join_facts
 from windrow.plan.own_times import GIVEN_TIME
-from windrow.plan.sharing import shared_feeds
 from windrow.plan.stages import (
     Aggregate,
-    Answer,
-    Collect,
-    Consult,
-    Derive,
-    Enrich,
     Explode,
+    FilterProject,
+    InsertUnion,
     IntervalJoin,
     Item,
     Job,
-    KeepLatest,
     LateRows,
     LoadTable,
-    LookBack,
-    Merge,
+    LookupJoin,
+    OverAggregate,
     Read,
     Stage,
+    SubqueryLookup,
+    TableSubquery,
+    UnionAll,
+    UpsertTable,
+    WindowRows,
     Write,
 )
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 from windrow.sql.render import render_sort_key
@@ -57,30 +60,32 @@ def facts_of(stage: Stage, job: Job) -> Facts:
     match stage:
         case Read():
             return Facts("read", stage.name, tuple(_read(stage)))
-        case Derive():
-            return Facts("derive", stage.name, tuple(_derive(stage)))
+        case FilterProject():
+            return Facts("filter and project", stage.name, tuple(_derive(stage)))
         case Explode():
             return Facts("explode", stage.name, tuple(explode_facts(stage)))
-        case Answer():
-            return Facts("answer", stage.name, tuple(answer_facts(stage)))
+        case SubqueryLookup():
+            return Facts("look up subqueries", stage.name, tuple(answer_facts(stage)))
         case Aggregate():
             return Facts("aggregate", stage.name, tuple(_aggregate(stage, job)))
-        case LookBack():
-            return Facts("look back", stage.name, tuple(_look_back(stage)))
+        case WindowRows(name=name, input=input_name, reason=reason):
+            return Facts("window rows", name, (("rows", f"those of {input_name}, with the bounds of their windows"), ("why", reason)))
+        case OverAggregate():
+            return Facts("over aggregate", stage.name, tuple(_look_back(stage)))
         case LoadTable():
             return Facts("load table", stage.name, (*_options(stage.read), *table_facts(stage)))
-        case Enrich():
-            return Facts("enrich", stage.name, tuple(enrich_facts(stage)))
-        case IntervalJoin():
-            return Facts("join", stage.name, tuple(join_facts(stage)))
+        case LookupJoin():
+            return Facts("lookup join", stage.name, tuple(enrich_facts(stage)))
+        case IntervalJoin() | AsofJoin() | WindowJoin():
+            return Facts("join", stage.name, tuple(stream_join_facts(stage)))
         case LateRows(name=name, of=of, reason=reason):
             return Facts("late rows", name, (("rows", f"those that came too late for every window of {of}"), ("why", reason)))
-        case Merge(name=name, parts=parts, reason=reason):
-            return Facts("merge", name, (("parts", ", ".join(parts)), ("why", reason)))
-        case Collect():
-            return Facts("collect", stage.name, tuple(_collect(stage)))
-        case KeepLatest():
-            return Facts("keep latest", stage.name, tuple(_keep_latest(stage)))
+        case UnionAll(name=name, parts=parts, reason=reason):
+            return Facts("union all", name, (("parts", ", ".join(parts)), ("why", reason)))
+        case InsertUnion():
+            return Facts("insert union", stage.name, tuple(_collect(stage)))
+        case UpsertTable():
+            return Facts("upsert table", stage.name, tuple(_keep_latest(stage)))
         case Write(input=name, connector=connector, reason=reason):
             lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
             return Facts("write", f"{name} to {connector}", tuple(lines))
@@ -109,15 +114,15 @@ def _is_secret(key: str, specs: tuple[OptionSpec, ...]) -> bool:
 def with_slots_filled(stage: Aggregate, expr: Expr) -> Expr:
     """An expression over finished groups as the user wrote it: keys and aggregate calls instead of the planner's columns."""
     meaning: dict[str, Node] = {**dict(stage.keys), **{item.slot: item.call for item in stage.aggregates}}
-    return _put_back(expr, meaning, stage.consults)
+    return _put_back(expr, meaning, stage.subqueries)
 
 
-def _put_back(expr: Expr, meaning: dict[str, Node], consults: tuple[Consult, ...]) -> Expr:
+def _put_back(expr: Expr, meaning: dict[str, Node], subqueries: tuple[TableSubquery, ...]) -> Expr:
     def change(node: Node) -> Node | None:
         return meaning.get(node.name) if isinstance(node, Slot) else None
 
-    for consult in consults:
-        meaning[consult.slot] = transform(consult.asked, change)
+    for subquery in subqueries:
+        meaning[subquery.slot] = transform(subquery.asked, change)
     return transform(expr, change)
 
 
@@ -128,27 +133,8 @@ def show_item(item: Item, expr: Expr | None) -> str:
     return text if text.lower() == item.name.lower() else f"{text} AS {item.name}"
 
 
-def show_window(window: Tumbling | Sliding | Session | Rows) -> str:
-    """
-    >>> show_window(Tumbling(60_000_000))
-    'tumbling: 1m long, one after another, aligned to the epoch in UTC'
-    """
-    match window:
-        case Tumbling(size=size, offset=offset):
-            return f"tumbling: {show_duration(size)} long, one after another, {_aligned(offset)}"
-        case Sliding(size=size, advance=advance, offset=offset):
-            return f"sliding: {show_duration(size)} long, a new one every {show_duration(advance)}, {_aligned(offset)}"
-        case Session(gap=gap, max_length=limit):
-            cut = "" if limit is None else f", {show_duration(limit)} long at most"
-            return f"session: rows of a group at most {show_duration(gap)} apart{cut}"
-        case Rows(count=count):
-            return f"rows: every {count} rows of a group, in arrival order"
-        case _:
-            assert_never(window)
-
-
-def _aligned(offset: int) -> str:
-    return "aligned to the epoch in UTC" + (f" plus {show_duration(offset)}" if offset else "")
+def show_window(window: WindowKind) -> str:
+    return window.describe(show_duration)
 
 
 def _connector(name: str) -> str:
@@ -198,31 +184,31 @@ def _watermark(stage: Read) -> str:
     return text
 
 
-def _derive(stage: Derive) -> Iterator[tuple[str, str]]:
+def _derive(stage: FilterProject) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
     yield "columns", ", ".join(show_item(item, item.expr) for item in stage.items)
     yield from _closing(stage, stage.key, stage.order_by)
     yield "why", stage.reason
 
 
-def _look_back(stage: LookBack) -> Iterator[tuple[str, str]]:
+def _look_back(stage: OverAggregate) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
-    calls: dict[str, Node] = {slot: over for look in stage.looks for slot, over in look.calls}
-    for look in stage.looks:
+    calls: dict[str, Node] = {slot: over for look in stage.over_calls for slot, over in look.calls}
+    for look in stage.over_calls:
         of = ", ".join(render_expr(key) for key in look.partition_by)
         kept = "every row" if look.buffer is None else f"the last {look.buffer} rows"
         yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
     if stage.qualify is not None:
-        yield "qualify", render_expr(_put_back(stage.qualify, calls, stage.consults))
+        yield "qualify", render_expr(_put_back(stage.qualify, calls, stage.subqueries))
     yield (
         "columns",
-        ", ".join(show_item(item, None if item.expr is None else _put_back(item.expr, calls, stage.consults)) for item in stage.items),
+        ", ".join(show_item(item, None if item.expr is None else _put_back(item.expr, calls, stage.subqueries)) for item in stage.items),
     )
     yield from _closing(stage, stage.key, stage.order_by)
     yield "why", stage.reason
 
 
-def _collect(stage: Collect) -> Iterator[tuple[str, str]]:
+def _collect(stage: InsertUnion) -> Iterator[tuple[str, str]]:
     yield "columns", ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in stage.columns)
     for inlet in stage.inlets:
         values = ", ".join("NULL" if name is None else name for name in inlet.columns)
@@ -232,7 +218,7 @@ def _collect(stage: Collect) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
-def _keep_latest(stage: KeepLatest) -> Iterator[tuple[str, str]]:
+def _keep_latest(stage: UpsertTable) -> Iterator[tuple[str, str]]:
     yield "key", ", ".join(stage.key) or "none: there is one row"
     yield "columns", ", ".join(f"{column.name} {column.type}" for column in stage.columns)
     yield "remembers", "a row for ever" if stage.ttl is None else f"a row until {show_duration(stage.ttl)} pass without one of its key"
@@ -245,7 +231,9 @@ def _where(where: Expr | None) -> Iterator[tuple[str, str]]:
         yield "filter", render_expr(where)
 
 
-def _closing(stage: Derive | Aggregate | LookBack, key: Expr | None, order_by: tuple[SortKey, ...]) -> Iterator[tuple[str, str]]:
+def _closing(
+    stage: FilterProject | Aggregate | OverAggregate, key: Expr | None, order_by: tuple[SortKey, ...]
+) -> Iterator[tuple[str, str]]:
     if key is not None:
         yield "key", render_expr(key)
     if order_by:
@@ -258,15 +246,14 @@ def _closing(stage: Derive | Aggregate | LookBack, key: Expr | None, order_by: t
 
 def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
-    yield "group by", ", ".join(render_expr(key) for _, key in stage.keys) or "nothing: one group over the whole stream"
+    keys = [render_expr(key) for name, key in stage.keys if name != stage.starts_at]
+    yield "group by", ", ".join(keys) or "nothing: one group over the whole stream"
     yield "aggregates", ", ".join(dict.fromkeys(render_expr(item.call) for item in stage.aggregates)) or "none"
     if stage.window is not None:
-        yield "window", show_window(stage.window)
+        yield "window", show_window(stage.window) if stage.starts_at is None else f"the window of each pair, as {stage.input} gives it"
         yield "event time", _window_time(stage, job)
         yield "watermark", _window_watermark(stage, job)
-    yield "fed with", f"{stage.feed.value}, because {stage.reason}"
-    if others := [member.name for one in shared_feeds(job) if stage in one.members for member in one.members if member is not stage]:
-        yield "shares", f"one pass over the rows of {stage.input} with {', '.join(others)}"
+    yield "fed with", f"{stage.partial_shape.value}, because {stage.reason}"
     yield "emits", "; ".join(emissions(stage))
     if stage.is_exact:
         yield "judges", "each row by the rows before it in its own partition, however they are cut into batches"
@@ -313,8 +300,8 @@ def _origin(stage: Stage, job: Job) -> Stage:
     """The stage that gives a stage's rows their event time: filters and projections hand it on."""
     by_name = {each.name: each for each in job.stages}
     current = by_name.get(stage.inputs[0])
-    while isinstance(current, Answer | Explode) or (
-        isinstance(current, Derive) and not any(i.name.lower() == "_event_time" for i in current.items)
+    while isinstance(current, SubqueryLookup | Explode) or (
+        isinstance(current, FilterProject) and not any(i.name.lower() == "_event_time" for i in current.items)
     ):
         current = by_name.get(current.input)
     return current or stage
@@ -322,18 +309,18 @@ def _origin(stage: Stage, job: Job) -> Stage:
 
 def emissions(stage: Aggregate) -> list[str]:
     """When groups speak, one entry for each occasion; the word in brackets is the emission's ``_emission``."""
-    speech = stage.speech
+    emit_policy = stage.emit_policy
     end = "the watermark reaches the end of the window" if stage.window is not None else "a bounded input ends"
-    if isinstance(stage.window, Rows):
+    if isinstance(stage.window, CountedKind):
         end = "the window is full"
     occasions = {
-        "each group once, when its first row comes (change)": speech.once,
-        "the updated group after every row (change)": speech.every_row,
-        "each updated group once a micro-batch (change)": speech.per_batch,
-        f"every {speech.every_records} rows (early)": speech.every_records is not None,
-        f"every {show_duration(speech.interval or 0)} of the arrival clock (early)": speech.interval is not None,
-        f"when a row has {' or '.join(map(render_expr, stage.when))} (early)": speech.when,
-        f"once, when {end} (final)": speech.on_close,
+        "each group once, when its first row comes (change)": emit_policy.once,
+        "the updated group after every row (change)": emit_policy.every_row,
+        "each updated group once a micro-batch (change)": emit_policy.per_batch,
+        f"every {emit_policy.every_records} rows (early)": emit_policy.every_records is not None,
+        f"every {show_duration(emit_policy.interval or 0)} of the arrival clock (early)": emit_policy.interval is not None,
+        f"when a row has {' or '.join(map(render_expr, stage.when))} (early)": emit_policy.when,
+        f"once, when {end} (final)": emit_policy.on_close,
     }
     return [text for text, holds in occasions.items() if holds]
 
@@ -357,7 +344,7 @@ def _late(stage: Aggregate) -> str:
 def _memory(stage: Aggregate) -> str:
     if stage.window is None:
         return "every group, for ever" if stage.ttl is None else f"a group until {show_duration(stage.ttl)} pass without a row of it"
-    if isinstance(stage.window, Rows):
+    if isinstance(stage.window, CountedKind):
         return "the rows of a window until it is full"
     extra = f" plus {show_duration(stage.lateness)}" if stage.lateness else ""
     return f"a window until the watermark reaches its end{extra}"

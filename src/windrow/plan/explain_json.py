@@ -1,4 +1,7 @@
-"""A plan as plain values: every field of every stage. Expressions are SQL, lengths of time are microseconds."""
+"""A plan as plain values: every field of every stage. Expressions are SQL, lengths of time are microseconds.
+
+EXPLAIN prints it, and ``job.json`` keeps it beside a job's state, where later versions read it: a name that stands here stays.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,35 @@ from typing import Any, assert_never
 
 from windrow.model.expr import Expr
 from windrow.model.types import ColumnDef
-from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, Rows, Session, Sliding, Tumbling, UpdatePrevious
+from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
-from windrow.plan.explain_joins import join_json
+from windrow.plan.explain_joins import join_json, subquery_json
 from windrow.plan.explain_metrics import metric_json
+from windrow.plan.explain_stream_joins import stream_join_json
+from windrow.plan.physical import OperatorSpec, physical_plan
 from windrow.plan.stages import (
     Aggregate,
-    Answer,
-    Collect,
-    Derive,
-    Enrich,
     Explode,
+    FilterProject,
+    InsertUnion,
     IntervalJoin,
     Job,
-    KeepLatest,
     LateRows,
     LoadTable,
-    LookBack,
-    Merge,
+    LookupJoin,
+    OverAggregate,
     Plan,
+    PythonFunction,
     Read,
     Stage,
+    SubqueryLookup,
+    TimeRule,
+    UnionAll,
+    UpsertTable,
+    WindowRows,
     Write,
 )
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -38,62 +47,101 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
     return {
         "annotations": [{"key": key, "value": value} for key, value in plan.annotations],
         "metrics": [{"statement": name, **metric_json(metric)} for name, metric in plan.metrics],
-        "jobs": [_job(job) for job in plan.jobs],
+        "jobs": [_explained_job(job) for job in plan.jobs],
     }
 
 
-def _job(job: Job) -> dict[str, Any]:
-    return {"name": job.name, "reason": job.reason, "needs_ticks": job.needs_ticks, "stages": [_stage(stage) for stage in job.stages]}
+def _explained_job(job: Job) -> dict[str, Any]:
+    """The job with the strategy of every operator, for the facts of a run that nobody has stated."""
+    told = job_to_json(job)
+    return {**told, "stages": [_with_strategies(operator) for operator in physical_plan(job)]}
 
 
-def _stage(stage: Stage) -> dict[str, Any]:
+def _with_strategies(operator: OperatorSpec) -> dict[str, Any]:
+    return {**stage_to_json(operator.stage), "strategies": [choice.to_json() for choice in operator.choices]}
+
+
+def job_to_json(job: Job) -> dict[str, Any]:
+    """What a job means, without how it is run: what its state folder keeps."""
+    return {
+        "name": job.name,
+        "reason": job.reason,
+        "needs_ticks": job.needs_ticks,
+        "functions": [_function(function) for function in job.functions],
+        "stages": [stage_to_json(stage) for stage in job.stages],
+    }
+
+
+def _function(function: PythonFunction) -> dict[str, Any]:
+    """Without its folder, which is where the file of the statements is."""
+    parameters = [str(parameter) for parameter in function.parameters]
+    return {"name": function.name, "parameters": parameters, "returns": str(function.returns), "target": function.target}
+
+
+def stage_to_json(stage: Stage) -> dict[str, Any]:
     return {"name": stage.name, "inputs": list(stage.inputs), **_own(stage), "reason": stage.reason}
 
 
 def _own(stage: Stage) -> dict[str, Any]:
     match stage:
         case Read():
-            return _read(stage)
-        case Derive(where=where, items=items):
+            return {"kind": "read", **_read(stage)}
+        case LoadTable(read=read, primary_key=key, refresh=refresh):
+            return {"kind": "load_table", **_read(read), "primary_key": list(key), "refresh_us": refresh}
+        case FilterProject(where=where, items=items, beside=beside):
             shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
-            return {"kind": "derive", "where": _sql(where), "columns": shown, **_closing(stage)}
+            return {"kind": "filter_project", "where": _sql(where), "columns": shown, "beside": sorted(beside), **_closing(stage)}
         case Aggregate():
             return _aggregate(stage)
-        case LookBack(where=where, items=items, looks=looks, qualify=qualify):
+        case WindowRows(of=of, kind=kind, at_once=at_once):
+            return {"kind": "window_rows", "of": of, "window": kind.facts(), "at_once": at_once}
+        case OverAggregate(where=where, items=items, over_calls=over_calls, qualify=qualify):
             shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
             kept = [
                 {
                     "partition_by": [render_expr(key) for key in look.partition_by],
                     "rows": look.buffer,
+                    "is_at_once": look.is_at_once,
                     "calls": {slot: render_expr(over) for slot, over in look.calls},
                 }
-                for look in looks
+                for look in over_calls
             ]
             return {
-                "kind": "look_back",
+                "kind": "over_aggregate",
                 "where": _sql(where),
-                "looks": kept,
+                "over": kept,
                 "qualify": _sql(qualify),
                 "columns": shown,
                 **_closing(stage),
+                **_subqueries(stage),
             }
-        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
+        case Explode() | SubqueryLookup() | LookupJoin():
             return join_json(stage)
+        case IntervalJoin() | AsofJoin() | WindowJoin():
+            return stream_join_json(stage)
         case LateRows(of=of):
             return {"kind": "late_rows", "of": of}
-        case Merge(parts=parts, columns=columns):
-            return {"kind": "merge", "parts": list(parts), "columns": list(columns)}
-        case Collect(inlets=inlets, columns=columns, time=time):
+        case UnionAll(parts=parts, columns=columns):
+            return {"kind": "union_all", "parts": list(parts), "columns": list(columns)}
+        case InsertUnion(inlets=inlets, columns=columns, time=time, is_strict=is_strict):
             return {
-                "kind": "collect",
+                "kind": "insert_union",
                 "columns": [_column(column) for column in columns],
                 "inlets": [{"input": inlet.input, "columns": list(inlet.columns)} for inlet in inlets],
-                "event_time": {"column": time.column, "format": time.format},
+                "event_time": _time(time),
+                "is_strict": is_strict,
             }
-        case KeepLatest(key=key, columns=columns, ttl=ttl):
-            return {"kind": "keep_latest", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
-        case Write(input=name, connector=connector):
-            return {"kind": "write", "statement": name, "connector": connector, "options": shown_options(stage)}
+        case UpsertTable(key=key, columns=columns, ttl=ttl):
+            return {"kind": "upsert_table", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
+        case Write(input=name, connector=connector, columns=columns, key=key):
+            return {
+                "kind": "write",
+                "statement": name,
+                "connector": connector,
+                "options": shown_options(stage),
+                "columns": [_column(column) for column in columns],
+                "key": list(key),
+            }
         case _:
             assert_never(stage)
 
@@ -102,15 +150,24 @@ def _column(column: ColumnDef) -> dict[str, Any]:
     return {"name": column.name, "type": str(column.type), "nullable": column.nullable}
 
 
+def _time(time: TimeRule) -> dict[str, Any]:
+    return {"column": time.column, "format": time.format, "on_missing": time.on_missing, "max_future_us": time.max_future}
+
+
 def _read(stage: Read) -> dict[str, Any]:
-    time, clock = stage.time, stage.clock
+    clock = stage.clock
     return {
-        "kind": "read",
         "connector": stage.connector,
         "columns": [_column(column) for column in stage.columns],
         "options": shown_options(stage),
-        "event_time": {"column": time.column, "format": time.format, "on_missing": time.on_missing, "max_future_us": time.max_future},
-        "watermark": {"delay_us": clock.delay, "idle_timeout_us": clock.idle_timeout, "late_rows": clock.late_rows},
+        "projected_columns": None if stage.projected_columns is None else list(stage.projected_columns),
+        "event_time": _time(stage.time),
+        "watermark": {
+            "delay_us": clock.delay,
+            "idle_timeout_us": clock.idle_timeout,
+            "late_rows": clock.late_rows,
+            "granularity": clock.granularity,
+        },
         "bad_rows": stage.bad_rows,
         "bad_fields": stage.bad_fields,
         "time_zone": stage.time_zone,
@@ -118,57 +175,63 @@ def _read(stage: Read) -> dict[str, Any]:
 
 
 def _aggregate(stage: Aggregate) -> dict[str, Any]:
-    speech = stage.speech
+    emit_policy = stage.emit_policy
     return {
         "kind": "aggregate",
         "where": _sql(stage.where),
-        "keys": [render_expr(key) for _, key in stage.keys],
-        "aggregates": [render_expr(item.call) for item in stage.aggregates],
-        "window": None if stage.window is None else _window(stage.window),
+        "keys": [{"slot": slot, "expr": render_expr(key)} for slot, key in stage.keys],
+        "aggregates": [{"slot": item.slot, "call": render_expr(item.call)} for item in stage.aggregates],
+        "window": None if stage.window is None else stage.window.facts(),
         "time": _sql(stage.time),
+        "since": _sql(stage.since),
+        "starts_at": stage.starts_at,
         "on_arrival": stage.on_arrival,
         "watermark_delay_us": stage.delay,
         "punctuation": _sql(stage.punctuation),
         "allowed_lateness_us": stage.lateness,
         "late_rows": _late(stage.late),
         "granularity": "row" if stage.is_exact else "batch",
-        "feed": stage.feed.name.lower(),
+        "partials": stage.partial_shape.name.lower(),
         "emits": {
-            "every_row": speech.every_row,
-            "per_batch": speech.per_batch,
-            "on_close": speech.on_close,
-            "every_records": speech.every_records,
-            "interval_us": speech.interval,
+            "every_row": emit_policy.every_row,
+            "per_batch": emit_policy.per_batch,
+            "on_close": emit_policy.on_close,
+            "every_records": emit_policy.every_records,
+            "interval_us": emit_policy.interval,
             "when": [render_expr(each) for each in stage.when],
-            "once": speech.once,
+            "once": emit_policy.once,
         },
         "having": _filled(stage, stage.having),
         "columns": [{"name": item.name, "expr": "*" if item.expr is None else _filled(stage, item.expr)} for item in stage.items],
         "state_ttl_us": stage.ttl,
+        "keeps_headers": stage.keeps_headers,
+        "keeps_time": stage.keeps_time,
         **_closing(stage),
+        **_subqueries(stage),
     }
 
 
-def _closing(stage: Derive | Aggregate | LookBack) -> dict[str, Any]:
-    key = _filled(stage, stage.key) if isinstance(stage, Aggregate) else _sql(stage.key)
+def _subqueries(stage: Aggregate | OverAggregate) -> dict[str, Any]:
+    return {"subqueries": [subquery_json(each) for each in stage.subqueries], "wait_us": stage.wait}
+
+
+def _closing(stage: FilterProject | Aggregate | OverAggregate) -> dict[str, Any]:
+    key = None if stage.key is None else _of(stage, stage.key)
     order_by = stage.order_by
     if isinstance(stage, Aggregate):
         order_by = tuple(replace(each, expr=with_slots_filled(stage, each.expr)) for each in order_by)
-    return {"key": key, "order_by": [render_sort_key(each) for each in order_by], "limit": stage.limit, "is_strict": stage.is_strict}
+    changes = [(_of(stage, each.key), None if each.value is None else _of(stage, each.value)) for each in stage.headers]
+    return {
+        "key": key,
+        "order_by": [render_sort_key(each) for each in order_by],
+        "limit": stage.limit,
+        "headers": [{"key": header, "value": value} for header, value in changes],
+        "is_strict": stage.is_strict,
+    }
 
 
-def _window(window: Tumbling | Sliding | Session | Rows) -> dict[str, Any]:
-    match window:
-        case Tumbling(size=size, offset=offset):
-            return {"kind": "tumbling", "size_us": size, "offset_us": offset}
-        case Sliding(size=size, advance=advance, offset=offset):
-            return {"kind": "sliding", "size_us": size, "advance_us": advance, "offset_us": offset}
-        case Session(gap=gap, max_length=limit):
-            return {"kind": "session", "gap_us": gap, "max_length_us": limit}
-        case Rows(count=count):
-            return {"kind": "rows", "count": count}
-        case _:
-            assert_never(window)
+def _of(stage: FilterProject | Aggregate | OverAggregate, expr: Expr) -> str | None:
+    return _filled(stage, expr) if isinstance(stage, Aggregate) else _sql(expr)
 
 
 def _late(late: LateStrategy) -> dict[str, Any]:

@@ -6,25 +6,29 @@ from typing import assert_never
 
 from windrow.plan.explain_facts import emissions, show_window
 from windrow.plan.explain_joins import join_label
+from windrow.plan.explain_stream_joins import stream_join_label
+from windrow.plan.physical import physical_plan
 from windrow.plan.stages import (
     Aggregate,
-    Answer,
-    Collect,
-    Derive,
-    Enrich,
     Explode,
+    FilterProject,
+    InsertUnion,
     IntervalJoin,
     Job,
-    KeepLatest,
     LateRows,
     LoadTable,
-    LookBack,
-    Merge,
+    LookupJoin,
+    OverAggregate,
     Plan,
     Read,
     Stage,
+    SubqueryLookup,
+    UnionAll,
+    UpsertTable,
+    WindowRows,
     Write,
 )
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
@@ -44,9 +48,10 @@ def plan_to_mermaid(plan: Plan) -> str:
 def _job(job: Job, number: int) -> list[str]:
     ids = {stage.name: f"j{number}s{i}" for i, stage in enumerate(job.stages, 1)}
     lines = [f'  subgraph j{number}["{_escape(f"job {job.name}")}"]']
-    for stage in job.stages:
+    for operator in physical_plan(job):
+        stage, ways = operator.stage, ", ".join(f"{one.strategy.choice}: {one.strategy.key}" for one in operator.choices)
         opening, closing = _SHAPES.get(type(stage), ("[", "]"))
-        lines.append(f'    {ids[stage.name]}{opening}"{_BREAK.join(_escape(line) for line in _label(stage))}"{closing}')
+        lines.append(f'    {ids[stage.name]}{opening}"{_BREAK.join(_escape(line) for line in (*_label(stage), ways))}"{closing}')
     for stage in job.stages:
         arrow = "-. too late .->" if isinstance(stage, LateRows) else "-->"
         lines += [f"    {ids[name]} {arrow} {ids[stage.name]}" for name in stage.inputs if name in ids]
@@ -57,19 +62,23 @@ def _label(stage: Stage) -> list[str]:
     match stage:
         case Read(name=name, connector=connector, clock=clock):
             return [name, f"from {connector}", f"watermark delay {show_duration(clock.delay)}"]
-        case Derive(name=name, where=where):
+        case FilterProject(name=name, where=where):
             return [name, *([f"where {render_expr(where)}"] if where is not None else []), "row by row"]
         case Aggregate():
             return _aggregate(stage)
-        case LookBack(name=name, looks=looks):
-            return [name, *(render_expr(over) for look in looks for _, over in look.calls)]
-        case LoadTable() | Explode() | Answer() | Enrich() | IntervalJoin():
+        case WindowRows(name=name):
+            return [name, "rows with their windows"]
+        case OverAggregate(name=name, over_calls=over_calls):
+            return [name, *(render_expr(over) for look in over_calls for _, over in look.calls)]
+        case LoadTable() | Explode() | SubqueryLookup() | LookupJoin():
             return join_label(stage)
+        case IntervalJoin() | AsofJoin() | WindowJoin():
+            return stream_join_label(stage)
         case LateRows(name=name):
             return [name]
-        case Merge(name=name) | Collect(name=name):
+        case UnionAll(name=name) | InsertUnion(name=name):
             return [name, "all rows of its inputs"]
-        case KeepLatest(name=name, key=key):
+        case UpsertTable(name=name, key=key):
             return [name, f"the latest row per {', '.join(key)}" if key else "the latest row"]
         case Write(input=name, connector=connector):
             return [name, f"to {connector}"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.model.window import Session, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, Derive, Feed, Merge, Read, Stage
+from windrow.model.window_kinds import CountedKind, FixedKind
+from windrow.plan.stages import Aggregate, FilterProject, PartialShape, Read, Stage, UnionAll
 
 
 def judge_row_by_row(members: list[Stage]) -> list[Stage]:
@@ -15,7 +15,7 @@ def judge_row_by_row(members: list[Stage]) -> list[Stage]:
         match stage:
             case Read():
                 sources[stage.name] = frozenset({stage.name})
-            case Derive() | Merge() | Aggregate():
+            case FilterProject() | UnionAll() | Aggregate():
                 found = [sources.get(name, frozenset()) for name in stage.inputs]
                 sources[stage.name] = frozenset().union(*found) if all(found) and not isinstance(stage, Aggregate) else frozenset()
             case _:
@@ -34,15 +34,15 @@ def judge_row_by_row(members: list[Stage]) -> list[Stage]:
 
 
 def _can_be_late(stage: Aggregate) -> bool:
-    return isinstance(stage.window, Tumbling | Sliding | Session) and not stage.on_arrival
+    return stage.window is not None and not isinstance(stage.window, CountedKind) and not stage.on_arrival
 
 
 def _exact(stage: Aggregate) -> Aggregate:
     """Rows of the same slice may be late for different windows, and a limit cuts sessions in the order of rows."""
-    feed, reason = stage.feed, stage.reason
-    if isinstance(stage.window, Sliding) and feed is Feed.SLICES:
-        feed, reason = Feed.WINDOWS, "rows of one slice may be late for different windows"
-    return replace(stage, is_exact=True, feed=feed, reason=reason)
+    shape, reason = stage.partial_shape, stage.reason
+    if isinstance(stage.window, FixedKind) and stage.window.overlaps and shape is PartialShape.SLICES:
+        shape, reason = PartialShape.WINDOWS, "rows of one slice may be late for different windows"
+    return replace(stage, is_exact=True, partial_shape=shape, reason=reason)
 
 
 def _telling(read: Read) -> Read:

@@ -24,6 +24,8 @@ class JoinInput:
     columns: tuple[ColumnDef, ...]
     is_table: bool
     rows: TableRows | None = None
+    # The column that a stream takes its event time from, in lower case.
+    time_field: str | None = None
 
     @staticmethod
     def of(binding: Binding, stage: str, position: int, rows: TableRows | None = None) -> JoinInput:

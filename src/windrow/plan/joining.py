@@ -10,27 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from windrow.catalog.numeric import common_type
-from windrow.catalog.time_bounds import SideName, TimeBound, conjuncts, find_bound
+from windrow.catalog.asof import TimeOrder, read_asof
+from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_bound
 from windrow.catalog.typing import item_name
 from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, Over, transform, walk
 from windrow.model.options import Options
 from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
-from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
-from windrow.model.window import DeadLetterLate, DropLate, EventTime, Sliding, Tumbling, UpdatePrevious, WindowClause
+from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ
+from windrow.model.window import DeadLetterLate, DropLate, EventTime, UpdatePrevious, WindowClause
+from windrow.model.window_kinds import FixedKind
+from windrow.plan.asof_joining import newest_row, plan_asof
+from windrow.plan.join_filters import filters_of, with_asked_columns
+from windrow.plan.join_keys import JoinSides, physical, pruned
 from windrow.plan.join_names import JoinInput, JoinNames, all_of
+from windrow.plan.pushdown import Pushed, columns_of
 from windrow.plan.selects import has_groups, lateness_of
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
-from windrow.plan.stages import Enrich, IntervalJoin, JoinWindow, Lookup, Side
+from windrow.plan.stages import IntervalJoin, JoinWindow, Lookup, LookupJoin, Side
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
+from windrow.plan.window_joining import at_close, plan_window_join, windows_close
 from windrow.sql.durations import show_duration
 from windrow.windowing.columns import FINAL
+
+JoinStage = LookupJoin | IntervalJoin | AsofJoin | WindowJoin
 
 
 @dataclass(frozen=True)
 class Joined:
     """The stages of a join, the last of which gives the rows that ``select`` reads."""
 
-    stages: tuple[Enrich | IntervalJoin, ...]
+    stages: tuple[JoinStage, ...]
     select: Select
     # The least time of a row's parts, where they are joined inside windows that overlap.
     since: Expr | None = None
@@ -45,9 +54,15 @@ class Joined:
 def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
     """``views`` are what lateral views add to the joined rows, for names to be found there."""
     names = JoinNames((*inputs, *views), select.joins)
-    flat, beside = _pairs_of_windows(names.select(select), inputs)
-    chain = _Chain(name, options, names, inputs, select, flat)
-    return Joined(tuple(chain.stages()), flat, chain.since, beside)
+    flat = names.select(select)
+    inputs = with_asked_columns(inputs, names, select, flat)
+    pushed = filters_of(names, select, flat, inputs, is_strict=is_strict(options))
+    flat, beside = replace(flat, where=pushed.where), frozenset[str]()
+    closes = windows_close(select, flat, inputs, pushed, names)
+    if not closes:
+        flat, beside = _pairs_of_windows(flat, inputs)
+    chain = _Chain(name, options, names, inputs, select, flat, pushed, closes)
+    return Joined(tuple(chain.stages()), at_close(flat) if closes else flat, chain.since, beside)
 
 
 def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> tuple[Select, frozenset[str]]:
@@ -55,20 +70,25 @@ def _pairs_of_windows(select: Select, inputs: tuple[JoinInput, ...]) -> tuple[Se
 
     What was added to the select list for that is named.
     """
-    if select.window is None or not isinstance(select.window.kind, Tumbling) or has_groups(select):
+    if select.window is None or not isinstance(select.window.kind, FixedKind) or select.window.kind.overlaps or has_groups(select):
         return select, frozenset()
     times = tuple(Column(given.name_of("_event_time")) for given in inputs if not given.is_table)
-    start = _last_start(_micros(Call("coalesce", times) if len(times) > 1 else times[0]), select.window.kind)
+    if len(times) == 1:
+        # A stream that looks tables up: its own rows have windows.
+        return select, frozenset()
+    kind = select.window.kind
+    start = _last_start(_micros(Call("coalesce", times) if len(times) > 1 else times[0]), kind)
     bounds: dict[str, Expr] = {
         "_window_start": Call("timestamp_micros", (start,)),
-        "_window_end": Call("timestamp_micros", (Binary("+", start, Literal(select.window.kind.size)),)),
+        "_window_end": Call("timestamp_micros", (Binary("+", start, Literal(kind.size)),)),
     }
 
     def bound(node: Node) -> Node | None:
         return bounds.get(node.name.lower()) if isinstance(node, Column) and node.qualifier is None else None
 
     named = {item_name(item).lower() for item in select.items}
-    beside: dict[str, Expr] = {"_event_time": Column("_window_end")}
+    last = Call("timestamp_micros", (Binary("+", start, Literal(kind.last_instant(kind.size))),))
+    beside: dict[str, Expr] = {"_event_time": last}
     if not any(isinstance(node, Over) for item in select.items for node in walk(item.expr)):
         own = {name: Column(name) for name in bounds}
         beside |= {**own, "_emission": Literal(FINAL), "_revision": Cast(Literal(1), INT)}
@@ -87,12 +107,15 @@ class _Chain:
     inputs: tuple[JoinInput, ...]
     select: Select
     flat: Select
+    pushed: Pushed
+    # Whether windows are joined when they close.
+    closes: bool
     made: int = 0
     since: Expr | None = None
     # By how much the rows joined so far may be older, in the times of their parts, than in their own.
     lag: int = 0
 
-    def stages(self) -> Iterable[Enrich | IntervalJoin]:
+    def stages(self) -> Iterable[JoinStage]:
         joins = list(enumerate(self.select.joins, 1))
         current = _side(self.inputs[0])
         pending: list[Lookup] = []
@@ -108,9 +131,9 @@ class _Chain:
                 pending.append(self._lookup(given, join, condition))
                 continue
             if pending:
-                yield (enrich := self._enrich(current, pending))
-                current, pending = _output(enrich, (current, *(lookup.table for lookup in pending))), []
-            yield (paired := self._pair(current, _side(given), join, condition))
+                yield (lookup_join := self._enrich(current, pending))
+                current, pending = _output(lookup_join, (current, *(lookup.table for lookup in pending))), []
+            yield (paired := self._join(current, _side(given), join, position))
             current = _output(paired, (current, _side(given)))
         if pending:
             yield self._enrich(current, pending)
@@ -128,20 +151,24 @@ class _Chain:
         usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
         as_of = next((s.as_of for s in self._sources if isinstance(s, NamedSource) and (s.alias or s.name).lower() == given.alias), None)
         own = {column.name for column in given.physical}
-        equal = [part for part in conjuncts(condition) if isinstance(part, Binary) and part.op == "="]
+        on_missing = (stated or usual).lower()
+        if join.is_asof:
+            equal_rows, newest = newest_row(condition, own)
+            return Lookup(_side(given), equal_rows, on_missing, given.rows, newest=newest)
+        equal = [found for part in conjuncts(condition) if (found := equality_of(part)) is not None]
         compared = tuple(side.name for part in equal for side in (part.left, part.right) if isinstance(side, Column) and side.name in own)
         resolved = None if as_of is None else self.names.resolve(as_of)
         as_known = compared if resolved is not None else ()
-        return Lookup(_side(given), condition, (stated or usual).lower(), given.rows, resolved, as_known)
+        return Lookup(_side(given), condition, on_missing, given.rows, resolved, as_known)
 
     @property
     def _sources(self) -> list[Source]:
         return [s for s in (self.select.source, *(join.source for join in self.select.joins)) if s is not None]
 
-    def _enrich(self, stream: Side, lookups: list[Lookup]) -> Enrich:
+    def _enrich(self, stream: Side, lookups: list[Lookup]) -> LookupJoin:
         tables = ", ".join(dict.fromkeys(table for lookup in lookups for table in lookup.tables))
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return Enrich(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._patience)
+        return LookupJoin(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._patience)
 
     @property
     def _patience(self) -> int | None:
@@ -154,47 +181,109 @@ class _Chain:
     def _is_strict(self) -> bool:
         return is_strict(self.options)
 
-    def _pair(self, left: Side, right: Side, join: Join, condition: Expr | None) -> IntervalJoin:
-        sides = _Sides(self.names, frozenset(c.name for c in _physical(left)), frozenset(c.name for c in _physical(right)))
-        own = list(conjuncts(condition))
+    def _join(self, left: Side, right: Side, join: Join, position: int) -> IntervalJoin | AsofJoin | WindowJoin:
+        """A join of two streams: the newest earlier row, rows of the same window, or rows close in time."""
+        sides = JoinSides.of_sides(self.names, left, right)
+        own = list(self.pushed.steps[position - 1].conditions)
+        if join.is_asof:
+            return self._asof(left, right, own, sides, position)
         conditions = [*own, *(conjuncts(self.flat.where) if self._where_is_on else ())]
+        if self.closes:
+            return self._window(left, right, own, sides, position)
+        return self._pair(left, right, join, own, conditions, sides, position)
+
+    def _pair(
+        self, left: Side, right: Side, join: Join, own: list[Expr], conditions: list[Expr], sides: JoinSides, position: int
+    ) -> IntervalJoin:
         bound, inside = self._bound(join, conditions, sides, left, right)
-        keys, used = sides.keys(conditions)
-        residual = all_of([*(c for c in own if c not in used and c not in bound.said_by), *inside.conditions])
-        conditions = [condition for condition in (residual, self.since) if condition is not None]
-        wanted = _columns_of(self.flat).union(*map(_columns_of, conditions)) | self._later_conditions()
-        lag = 0 if bound.left == _event_time(left) else self.lag
+        keys = sides.keys(conditions)
+        residual = all_of([*(c for c in own if c not in keys.used and c not in bound.said_by), *inside.conditions])
+        pairs = (*keys.pairs, *inside.keys)
+        times = (bound.left, bound.right)
+        left, right = self._pruned((left, right), position, pairs, times, residual)
+        lag = 0 if bound.left == event_time(left) else self.lag
         self.lag = lag + max(abs(bound.low), abs(bound.high))
+        kind = self.pushed.steps[position - 1].kind
         return IntervalJoin(
             self._stage_name(),
-            _pruned(left, wanted),
-            _pruned(right, wanted),
-            (*keys, *inside.keys),
-            (bound.left, bound.right),
+            left,
+            right,
+            pairs,
+            times,
             bound.low,
             bound.high,
             residual,
-            keeps_left=join.kind in (JoinKind.LEFT, JoinKind.FULL),
-            keeps_right=join.kind in (JoinKind.RIGHT, JoinKind.FULL),
+            keeps_left=kind in (JoinKind.LEFT, JoinKind.FULL),
+            keeps_right=kind in (JoinKind.RIGHT, JoinKind.FULL),
             lag=lag,
             is_strict=is_strict(self.options),
             reason=_why_kept(bound, inside),
             inside=inside.window,
-            late=DropLate() if self.select.window is not None and isinstance(self.select.window.late, DropLate) else DeadLetterLate(),
+            late=self._late,
+            nulls_meet=(*keys.nulls_meet, *(False for _ in inside.keys)),
+            rewrites=self.pushed.rewrites(position - 1),
         )
+
+    def _asof(self, left: Side, right: Side, own: list[Expr], sides: JoinSides, position: int) -> AsofJoin:
+        found = read_asof(own, sides.of_expr)
+        found = replace(found, orders=tuple(self._by_event_time(order) for order in found.orders))
+        keys, times = tuple(sides.key_pair(equal) for equal in found.equalities), (found.orders[0].left, found.orders[0].right)
+        left, right = self._pruned((left, right), position, keys, times, None)
+        lag = 0 if times[0] == event_time(left) else self.lag
+        kind = self.pushed.steps[position - 1].kind
+        made = plan_asof(self._stage_name(), (left, right), found, keys, lag=lag, keeps_left=kind is JoinKind.LEFT)
+        return replace(made, is_strict=is_strict(self.options), late=self._late)
+
+    def _by_event_time(self, order: TimeOrder) -> TimeOrder:
+        """A column that a stream takes its event time from need not hold a time: it stands for the event time, which does."""
+        fields = {given.name_of(given.time_field): given for given in self.inputs if given.time_field is not None}
+
+        def time(expr: Expr) -> Expr:
+            is_field = isinstance(expr, Column) and expr.name in fields and self.names.type_of(expr) not in (TIMESTAMP, TIMESTAMP_NTZ)
+            return Column(fields[expr.name].name_of("_event_time")) if is_field and isinstance(expr, Column) else expr
+
+        return replace(order, left=time(order.left), right=time(order.right))
+
+    def _window(self, left: Side, right: Side, own: list[Expr], sides: JoinSides, position: int) -> WindowJoin:
+        assert self.select.window is not None
+        keys = sides.keys(own)
+        residual = all_of(c for c in own if c not in keys.used)
+        times = (event_time(left), event_time(right))
+        left, right = self._pruned((left, right), position, keys.pairs, times, residual)
+        kind = self.pushed.steps[position - 1].kind
+        made = plan_window_join(self._stage_name(), (left, right), keys, residual, self.select.window, kind)
+        return replace(made, is_strict=is_strict(self.options), late=self._late, rewrites=self.pushed.rewrites(position - 1))
+
+    @property
+    def _late(self) -> DeadLetterLate | DropLate:
+        return DropLate() if self.select.window is not None and isinstance(self.select.window.late, DropLate) else DeadLetterLate()
+
+    def _pruned(
+        self, sides: tuple[Side, Side], position: int, keys: tuple[tuple[Expr, Expr], ...], times: tuple[Expr, Expr], residual: Expr | None
+    ) -> tuple[Side, Side]:
+        """The sides with the columns that are kept and those that are only asked of rows as they come, and their filters."""
+        later = [condition for condition in (residual, self.since) if condition is not None]
+        kept = columns_of([self.flat]) | columns_of(later) | self._later_conditions(position)
+        filters = self.pushed.filters[position - 1]
+        found = []
+        for index, (side, where) in enumerate(zip(sides, (all_of(filters.left), all_of(filters.right)), strict=True)):
+            asked = columns_of([*(pair[index] for pair in keys), times[index], *([] if where is None else [where])])
+            found.append(pruned(side, kept, asked, where))
+        return found[0], found[1]
 
     @property
     def _where_is_on(self) -> bool:
         """Whether WHERE may be read as part of ON: not where an outer join makes rows after it."""
-        return all(each.kind in (JoinKind.INNER, JoinKind.CROSS) for each in self.select.joins)
+        return all(step.kind in (JoinKind.INNER, JoinKind.CROSS) for step in self.pushed.steps)
 
-    def _later_conditions(self) -> set[str]:
-        """Columns that joins ask for: a later one may need them of an earlier one."""
-        conditions = (self.names.condition(join, position) for position, join in enumerate(self.select.joins, 1))
-        return {name for condition in conditions if condition is not None for name in _columns_of(condition)}
+    def _later_conditions(self, position: int) -> set[str]:
+        """Columns that joins after this one ask for, in their conditions and filters."""
+        later = self.pushed.steps[position:]
+        filters = (condition for each in self.pushed.filters[position:] for condition in each.left)
+        return columns_of([*(condition for step in later for condition in step.conditions), *filters])
 
-    def _bound(self, join: Join, conditions: list[Expr], sides: _Sides, left: Side, right: Side) -> tuple[TimeBound, _Inside]:
-        times = _event_time(left), _event_time(right)
+    def _bound(self, join: Join, conditions: list[Expr], sides: JoinSides, left: Side, right: Side) -> tuple[TimeBound, _Inside]:
+        times = event_time(left), event_time(right)
         if join.within is not None:
             return TimeBound(*times, -join.within.before, join.within.after, ()), _Inside()
         found = find_bound(conditions, sides.of_time)
@@ -203,15 +292,15 @@ class _Chain:
         clause = self.select.window
         assert clause is not None, "a join without a time bound passed the checks"
         kind = clause.kind
-        assert isinstance(kind, Tumbling | Sliding), "windows whose bounds the rows make passed the checks"
+        assert isinstance(kind, FixedKind), "windows whose bounds the rows make passed the checks"
         # Rows that share a window are less than its size apart.
         bound = TimeBound(*times, 1 - kind.size, kind.size - 1, ())
-        if isinstance(kind, Tumbling):
+        if kind.cycle is not None:
             starts = (_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind))
             return bound, _Inside(keys=(starts,), window=_join_window(clause, kind))
         return bound, replace(self._inside_overlapping(kind, right), window=_join_window(clause, kind))
 
-    def _inside_overlapping(self, window: Sliding, right: Side) -> _Inside:
+    def _inside_overlapping(self, window: FixedKind, right: Side) -> _Inside:
         position = next(place for place, given in enumerate(self.inputs) if given.alias == right.prefix)
         parts = tuple(Column(given.name_of("_event_time")) for given in self.inputs[: position + 1] if not given.is_table)
         self.since = Call("least", parts)
@@ -236,28 +325,29 @@ def _why_kept(bound: TimeBound, inside: _Inside) -> str:
     return f"a row is kept until the watermark has passed every time it could be paired with: {reach}"
 
 
-def _join_window(clause: WindowClause, kind: Tumbling | Sliding) -> JoinWindow:
+def _join_window(clause: WindowClause, kind: FixedKind) -> JoinWindow:
     """Where late rows are to be counted elsewhere, or make up a stream of pairs, they must first be paired.
 
     So must they where the windows have another clock than the rows.
     """
     has_own_clock = clause.watermark is not None or clause.time != EventTime()
     is_plain = clause.late in (None, DeadLetterLate()) or isinstance(clause.late, DropLate | UpdatePrevious)
-    advance = kind.size if isinstance(kind, Tumbling) else kind.advance
-    return JoinWindow(kind.size, advance, kind.offset, lateness_of(clause), judges_first=is_plain and not has_own_clock)
+    return JoinWindow(
+        kind.size, kind.cycle or kind.pane_step, kind.offset, lateness_of(clause), judges_first=is_plain and not has_own_clock
+    )
 
 
 def _micros(time: Expr) -> Expr:
     return Call("unix_micros", (time,))
 
 
-def _last_start(micros: Expr, window: Tumbling | Sliding) -> Expr:
-    """The start of the latest window that holds a time."""
-    advance = window.size if isinstance(window, Tumbling) else window.advance
-    return Binary("-", micros, Call("pmod", (Binary("-", micros, Literal(window.offset)), Literal(advance))))
+def _last_start(micros: Expr, window: FixedKind) -> Expr:
+    """The start of the latest window that holds a time; of those that start together, of all of them."""
+    step = window.cycle or window.pane_step
+    return Binary("-", micros, Call("pmod", (Binary("-", micros, Literal(window.offset)), Literal(step))))
 
 
-def _event_time(side: Side) -> Column:
+def event_time(side: Side) -> Column:
     """The time of a side's rows: its own, or the joined row's where it is the result of a join."""
     return Column("_event_time" if side.prefix is None else f"{side.prefix}._event_time")
 
@@ -266,69 +356,5 @@ def _side(given: JoinInput) -> Side:
     return Side(given.stage, given.alias, given.columns)
 
 
-def _physical(side: Side) -> tuple[ColumnDef, ...]:
-    """A side's columns under their physical names, system columns too."""
-    if side.prefix is None:
-        return side.columns
-    return JoinInput(side.prefix, side.input, side.columns, False).physical
-
-
-def _output(stage: Enrich | IntervalJoin, sides: tuple[Side, ...]) -> Side:
-    return Side(stage.name, None, tuple(column for side in sides for column in _physical(side)))
-
-
-def _pruned(side: Side, wanted: set[str]) -> Side:
-    """Only what is asked for is kept: rows wait in memory."""
-    if side.prefix is None:
-        return replace(side, columns=tuple(c for c in side.columns if c.name in wanted))
-    every = JoinInput(side.prefix, side.input, side.columns, False)
-    start = len(side.prefix) + 1
-    return replace(side, columns=tuple(replace(c, name=c.name[start:]) for c in every.physical if c.name in wanted))
-
-
-def _columns_of(node: Node) -> set[str]:
-    return {found.name for found in walk(node) if isinstance(found, Column)}
-
-
-@dataclass(frozen=True)
-class _Sides:
-    """Which side of a join a column belongs to."""
-
-    names: JoinNames
-    left: frozenset[str]
-    right: frozenset[str]
-
-    def of(self, column: Column) -> SideName | None:
-        return "left" if column.name in self.left else "right" if column.name in self.right else None
-
-    def of_time(self, column: Column) -> SideName | None:
-        return self.of(column) if self.names.type_of(column) in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN) else None
-
-    def keys(self, conditions: list[Expr]) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
-        """Equalities of something on the left and something on the right, and the conditions that they are."""
-        keys: list[tuple[Expr, Expr]] = []
-        used: list[Expr] = []
-        for condition in conditions:
-            if not isinstance(condition, Binary) or condition.op != "=":
-                continue
-            sides = self._all_of(condition.left), self._all_of(condition.right)
-            pair = (condition.left, condition.right) if sides == ("left", "right") else (condition.right, condition.left)
-            if set(sides) == {"left", "right"}:
-                keys.append(self._same_type(*pair))
-                used.append(condition)
-        return keys, used
-
-    def _all_of(self, expr: Expr) -> SideName | None:
-        found = {self.of(node) for node in walk(expr) if isinstance(node, Column)}
-        return found.pop() if len(found) == 1 else None
-
-    def _same_type(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
-        """Keys are compared as they are, so different types are made one first."""
-        types = [self._type(left), self._type(right)]
-        if UNKNOWN in types or types[0] == types[1]:
-            return left, right
-        common = common_type(types)
-        return (left, right) if common == UNKNOWN else (Cast(left, common), Cast(right, common))
-
-    def _type(self, expr: Expr) -> DataType:
-        return self.names.type_of(expr) if isinstance(expr, Column) else expr.type if isinstance(expr, Cast) else UNKNOWN
+def _output(stage: JoinStage, sides: tuple[Side, ...]) -> Side:
+    return Side(stage.name, None, tuple(column for side in sides for column in physical(side)))

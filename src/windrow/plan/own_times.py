@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.model.expr import Column
-from windrow.plan.stages import Aggregate, Derive, Enrich, Explode, IntervalJoin, Merge, Read, Stage
+from windrow.plan.stages import Aggregate, Explode, FilterProject, LookupJoin, Read, Stage, StreamJoin, UnionAll
 
 # Where a query before has said what the event time of its rows is.
 GIVEN_TIME = Column("_event_time")
@@ -31,16 +31,16 @@ def own_times(members: list[Stage]) -> list[Stage]:
 
 def _gives_time(stage: Stage, known: dict[str, Stage]) -> bool:
     """The pairs of a join come in no order of their own, so the sources of a join keep their say."""
-    if not isinstance(stage, Derive) or isinstance(known.get(stage.input), IntervalJoin):
+    if not isinstance(stage, FilterProject) or isinstance(known.get(stage.input), StreamJoin):
         return False
     return any(item.name.lower() == "_event_time" and item.expr not in (None, GIVEN_TIME) for item in stage.items)
 
 
 def _hands_on(stage: Stage, given: set[str]) -> bool:
     match stage:
-        case Derive() | Explode() | Merge():
+        case FilterProject() | Explode() | UnionAll():
             return all(name in given for name in stage.inputs)
-        case Enrich():
+        case LookupJoin():
             return stage.stream.input in given
         case _:
             return False

@@ -7,14 +7,17 @@ from dataclasses import replace
 from itertools import chain, count
 
 from windrow.catalog import Catalog, Relation, keys
+from windrow.catalog.asof import event_time_field
+from windrow.catalog.functions import functions
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
+from windrow.catalog.python_functions import ScalarFunction
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.catalog.zones import time_zone_of
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.expr import Column, Expr
+from windrow.model.expr import Call, Column, Expr, walk
 from windrow.model.notes import Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
@@ -35,9 +38,10 @@ from windrow.plan.event_times import keep_time
 from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
 from windrow.plan.granularity import judge_row_by_row
 from windrow.plan.headers import keep_headers
+from windrow.plan.job_names import file_name, name_jobs
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import plan_joins
-from windrow.plan.looking import settle_looks
+from windrow.plan.over import mark_emission_groups
 from windrow.plan.own_times import own_times
 from windrow.plan.pruning import prune_reads
 from windrow.plan.scoped import name_stars, open_variants
@@ -45,26 +49,30 @@ from windrow.plan.selects import plan_select, within_shared_windows
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import (
     Aggregate,
-    Collect,
-    Derive,
-    Enrich,
     Explode,
-    Inlet,
+    FilterProject,
+    InsertInput,
+    InsertUnion,
     Job,
-    KeepLatest,
     LateRows,
     LoadTable,
-    LookBack,
-    Merge,
+    LookupJoin,
+    OverAggregate,
     Plan,
     PythonFunction,
     Read,
     Stage,
     TableRows,
     TimeRule,
+    UnionAll,
+    UpsertTable,
+    WindowRows,
     Write,
+    holds_rows,
 )
 from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries, spell_out
+from windrow.plan.window_joining import with_pair_starts
+from windrow.plugins import FUNCTIONS, load_plugin
 
 CONSOLE_NAME = "out"
 _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
@@ -76,7 +84,9 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     Statements may stand in any order: stages are put into the order in which rows flow.
     """
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
-    return Plan(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), annotations, tuple(_metrics(script)))
+    file = file_name(script)
+    jobs = name_jobs(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), file)
+    return Plan(jobs, annotations, tuple(_metrics(script)), file)
 
 
 def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
@@ -87,12 +97,21 @@ def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
 
 
 def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) -> tuple[Job, ...]:
-    functions = tuple(
+    created = [each for each in script.statements if isinstance(each, CreateFunction)]
+    callable_ones = tuple(
         PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
-        for each in script.statements
-        if isinstance(each, CreateFunction)
+        for each in (*created, *_plugin_functions(script, {each.name.lower() for each in created}))
     )
-    return tuple(replace(job, functions=functions) for job in _jobs(stages))
+    return tuple(replace(job, functions=callable_ones) for job in _jobs(stages))
+
+
+def _plugin_functions(script: Script, created: set[str]) -> Iterable[CreateFunction]:
+    """Functions of installed packages that a file calls, as if it had created them."""
+    called = {node.name.lower() for statement in script.statements for node in walk(statement) if isinstance(node, Call)}
+    for name in sorted(called - created - functions().keys()):
+        found = load_plugin(FUNCTIONS, name, ScalarFunction)
+        if found is not None:
+            yield found.as_statement(name)
 
 
 def plan_part(script: Script, catalog: Catalog, name: str, folder: str = ".") -> Plan:
@@ -121,7 +140,7 @@ def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    stages = prune_reads(settle_looks(stages), script)
+    stages = prune_reads(mark_emission_groups(stages), script)
     zone = time_zone_of(script)
     return {name: _in_zone(stage, zone) for name, stage in stages.items()}
 
@@ -160,13 +179,16 @@ class _Names:
         relation = self._catalog.relation(name)
         return frozenset() if relation is None else frozenset(column.name.lower() for column in relation.columns)
 
-    def note(self, stage: Derive | Aggregate | LookBack) -> None:
+    def note(self, stage: FilterProject | Aggregate | OverAggregate) -> None:
         own = {item.name.lower() for item in stage.items if item.expr is not None}
         stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
         self._nested[stage.name] = frozenset(own) | stars
 
     def note_exploded(self, stage: Explode) -> None:
         self._nested[stage.name] = self.columns(stage.input) | {column.lower() for column in stage.columns}
+
+    def note_windowed(self, stage: WindowRows) -> None:
+        self._nested[stage.name] = self.columns(stage.of)
 
     def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
         names = self.typed(scope)
@@ -229,7 +251,7 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
         key = keys.table_key(statement.query, names.typed({}))
         assert key is not None, "a table without a key passed the checks"
         ttl = duration_option(options, "state.ttl", None)
-        yield KeepLatest(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
+        yield UpsertTable(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
     if options.get("connector"):
         yield _write(name, options, (columns, key or ()))
 
@@ -251,10 +273,10 @@ def _plan_writers(
     if not inserts and not isinstance(statement, CreateStream):
         yield from _plan_query(name, statement.query, options, names, {})
         return
-    inlets: list[Inlet] = []
+    inlets: list[InsertInput] = []
     if not isinstance(statement, CreateStream):
         yield from _plan_query(f"{name}/query", statement.query, options, names, {})
-        inlets.append(Inlet(f"{name}/query", tuple(column.name for column in columns)))
+        inlets.append(InsertInput(f"{name}/query", tuple(column.name for column in columns)))
     for number, insert in enumerate(inserts, 1):
         inner = f"{name}/insert{number}"
         insert = replace(insert, query=with_distinct_names(insert.query, names.typed({})))
@@ -262,14 +284,14 @@ def _plan_writers(
         inlets.append(_inlet(inner, insert, columns, names))
     reason = f"{len(inlets)} statements write into it" if len(inlets) > 1 else "INSERT INTO writes into it"
     time = TimeRule(options.get("event.time.field"), options.get("event.time.format"))
-    yield Collect(name, tuple(inlets), columns, time, is_strict(options), reason)
+    yield InsertUnion(name, tuple(inlets), columns, time, is_strict(options), reason)
 
 
-def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names: _Names) -> Inlet:
+def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names: _Names) -> InsertInput:
     values = [value.name for value in value_columns(insert.query, names.typed({})) or ()]
     listed = [column.name.lower() for column in insert.columns] or [column.name.lower() for column in columns]
     taken: dict[str, str] = dict(zip(listed, values, strict=True))
-    return Inlet(stage, tuple(taken.get(column.name.lower()) for column in columns))
+    return InsertInput(stage, tuple(taken.get(column.name.lower()) for column in columns))
 
 
 def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tuple[str, ...]], default: str = "console") -> Write:
@@ -317,10 +339,15 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
                 yield exploded
                 input_name = exploded.name
             for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
+                stage = with_pair_starts(stage)
                 if since is not None and isinstance(stage, Aggregate):
                     stage = within_shared_windows(stage, since)
-                if beside and isinstance(stage, Derive):
+                if beside and isinstance(stage, FilterProject):
                     stage = replace(stage, beside=beside)
+                if isinstance(stage, WindowRows):
+                    names.note_windowed(stage)
+                    yield stage
+                    continue
                 names.note(stage)
                 answer, asking = answer_first(stage, table_wait(options))
                 if answer is not None:
@@ -341,10 +368,10 @@ def _plan_union(name: str, union: Union, options: Options, names: _Names, scope:
     yield from _plan_query(parts[1], union.right, options, names, scope)
     columns = tuple(c.name for c in output_columns(union, names.typed(scope)) or () if system_column(c.name) is None)
     if union.is_all:
-        yield Merge(name, parts, columns, reason="UNION ALL")
+        yield UnionAll(name, parts, columns, reason="UNION ALL")
         return
     merged = f"{name}/all"
-    yield Merge(merged, parts, columns, reason="the rows of both sides, of which equal ones come out once")
+    yield UnionAll(merged, parts, columns, reason="the rows of both sides, of which equal ones come out once")
     distinct = Select(tuple(SelectItem(Column(column), column) for column in columns), is_distinct=True)
     yield from plan_select(name, distinct, options, merged, frozenset(column.lower() for column in columns))
 
@@ -386,7 +413,8 @@ def _resolve_inputs(
             stages.extend(nested)
         else:
             stage = source.name if isinstance(source, NamedSource) else binding.name
-        inputs.append(JoinInput.of(binding, stage, position, rows))
+        time_field = event_time_field(names.typed(scope).relation(source.name)) if isinstance(source, NamedSource) else None
+        inputs.append(replace(JoinInput.of(binding, stage, position, rows), time_field=time_field))
     return tuple(inputs), stages
 
 
@@ -435,7 +463,7 @@ def _job(members: list[Stage]) -> Job:
         f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
     )
     if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
-        members = [keep_headers(stage) if isinstance(stage, Aggregate) else stage for stage in members]
+        members = [keep_headers(stage) if isinstance(stage, Aggregate) and not holds_rows(stage) else stage for stage in members]
     read = {name for stage in members if not isinstance(stage, Write | LateRows) for name in stage.inputs}
     timeless = [stage for stage in members if isinstance(stage, Aggregate) and stage.window is None and stage.name in read]
     members = [keep_time(stage) if isinstance(stage, Aggregate) and stage in timeless else stage for stage in members]
@@ -448,10 +476,10 @@ def _needs_ticks(stage: Stage) -> bool:
     match stage:
         case Read(clock=clock):
             return clock.idle_timeout is not None
-        case Aggregate(on_arrival=on_arrival, speech=speech):
-            return on_arrival or speech.interval is not None
-        case Enrich(patience=patience):
-            return patience is not None
+        case Aggregate(on_arrival=on_arrival, emit_policy=emit_policy):
+            return on_arrival or emit_policy.interval is not None
+        case LookupJoin(retry_for=retry_for):
+            return retry_for is not None
         case _:
             return False
 

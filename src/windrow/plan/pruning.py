@@ -33,7 +33,7 @@ def _pruned(read: Read, words: set[str], is_taken_whole: bool) -> Read:
     judged = tuple(column.name for column in read.columns if column in kept or not column.nullable)
     if is_taken_whole or read.bad_fields == "dead_letter" or len(judged) == len(read.columns):
         return read
-    return replace(read, asked=judged)
+    return replace(read, projected_columns=judged)
 
 
 def _has_star(node: Node) -> bool:

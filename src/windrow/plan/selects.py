@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from windrow.aggregates import find_aggregate
+from windrow.aggregates import ALL_ROWS, LAST_ROW, find_aggregate
 from windrow.catalog.own_functions import is_bound
 from windrow.model.expr import (
     Binary,
@@ -39,23 +39,22 @@ from windrow.model.window import (
     OnWatermark,
     ProcessingTime,
     Punctuated,
-    Rows,
-    Session,
-    Sliding,
-    Tumbling,
     UpdatePrevious,
     WhenRow,
     WindowClause,
 )
+from windrow.model.window_kinds import CountedKind, FixedKind, MovingKind
 from windrow.plan.headers import take_header_changes
-from windrow.plan.looking import distinct_qualify, plan_look_back
 from windrow.plan.message_keys import joined_key
+from windrow.plan.over import distinct_qualify, plan_over
 from windrow.plan.sources import duration_option, is_strict
-from windrow.plan.stages import Aggregate, AggregateItem, Derive, Feed, HeaderChange, Item, LookBack
+from windrow.plan.stages import Aggregate, AggregateItem, FilterProject, HeaderChange, Item, OverAggregate, PartialShape, WindowRows
 from windrow.sql import render_expr
-from windrow.windowing.speech import AT_CLOSE, Speech
+from windrow.windowing.emit_policy import AT_CLOSE, EmitPolicy
 
-Selected = Derive | Aggregate | LookBack
+Selected = FilterProject | Aggregate | OverAggregate | WindowRows
+# The column of an emission that holds the rows of its window, and that of such a row that holds its own event time.
+WINDOW_ROWS, ROW_TIME = "_window_rows", "_row_time"
 
 
 def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> tuple[Selected, ...]:
@@ -74,10 +73,12 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
             having = scope.plain(scope.having(select.having))
             looks = any(isinstance(node, Over) for node in walk(having))
             where, qualify = (where, _both(qualify, having)) if looks else (_both(where, having), qualify)
-        plain = Derive(
+        plain = FilterProject(
             name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
         )
-        return (plan_look_back(plain, qualify) if _looks_back(select) else plain,)
+        return (plan_over(plain, qualify) if _looks_back(select) else plain,)
+    if select.window is not None and not has_groups(select):
+        return _plan_window_rows(name, select, options, input_name, scope, items, headers, where, marked, order_by)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = tuple(item.expr for item in items if item.expr is not None)
     grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by)
@@ -85,6 +86,55 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
     if not repeats and not _looks_back(select):
         return (grouped,)
     return _plan_look_at_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+
+
+def _plan_window_rows(
+    name: str,
+    select: Select,
+    options: Options,
+    input_name: str,
+    scope: _Scope,
+    items: tuple[Item, ...],
+    headers: tuple[HeaderChange, ...],
+    where: Expr | None,
+    marked: Expr | None,
+    order_by: tuple[SortKey, ...],
+) -> tuple[Selected, ...]:
+    """WINDOW without anything to group: windows that hold their rows, the rows taken out again, and what is made of each."""
+    assert select.window is not None
+    grouped, _ = _plan_aggregate(f"{name}/windows", select, options, input_name, scope, (), (), where, (), None, ())
+    at_once = grouped.emit_policy.every_row
+    held = AggregateItem(WINDOW_ROWS, Call(LAST_ROW if at_once else ALL_ROWS))
+    windows = replace(grouped, aggregates=(held,), items=(Item(WINDOW_ROWS, Slot(WINDOW_ROWS)),), having=None, limit=None)
+    reason = "each row goes out as it comes" if at_once else "the rows of a window go out together, when it closes"
+    rows = WindowRows(f"{name}/windowed", windows.name, input_name, select.window.kind, at_once, reason)
+
+    def own_time(node: Node) -> Node | None:
+        """What goes out has the time of its window; the query itself speaks of that of the row."""
+        return Column(ROW_TIME) if isinstance(node, Column) and node.name == "_event_time" else None
+
+    def of_row(expr: Expr | None) -> Expr | None:
+        return None if expr is None else transform(expr, own_time)
+
+    changes = tuple(HeaderChange(transform(change.key, own_time), of_row(change.value)) for change in headers)
+    having = None if select.having is None else of_row(scope.plain(scope.having(select.having)))
+    qualify = of_row(_qualify(select, scope))
+    looks = False
+    if having is not None and any(isinstance(node, Over) for node in walk(having)):
+        qualify, having, looks = _both(qualify, having), None, True
+    plain = FilterProject(
+        name,
+        rows.name,
+        having,
+        tuple(Item(item.name, of_row(item.expr)) for item in items),
+        of_row(marked),
+        is_strict(options),
+        tuple(transform(key, own_time) for key in order_by),
+        select.limit,
+        changes,
+        "no state: each row by itself",
+    )
+    return windows, rows, plan_over(plain, qualify, over_groups=True) if _looks_back(select) or looks else plain
 
 
 def _both(one: Expr | None, other: Expr) -> Expr:
@@ -97,7 +147,7 @@ def _marked_key(marked: Iterable[Expr | None]) -> Expr | None:
     return joined_key(parts) if parts else None
 
 
-def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, LookBack]:
+def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, OverAggregate]:
     """First the groups with everything that is asked of them, then the calls that look at them, and what is made of both."""
     values = [*(name for name, _ in grouped.keys), *(item.slot for item in grouped.aggregates)]
     inner = replace(
@@ -109,10 +159,10 @@ def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggr
         order_by=(),
         limit=None,
     )
-    plain = Derive(
+    plain = FilterProject(
         grouped.name, inner.name, None, grouped.items, grouped.key, grouped.is_strict, grouped.order_by, grouped.limit, grouped.headers
     )
-    return inner, plan_look_back(plain, qualify, over_groups=True)
+    return inner, plan_over(plain, qualify, over_groups=True)
 
 
 def _sort_key(key: SortKey, items: tuple[Item, ...], scope: _Scope) -> SortKey:
@@ -152,8 +202,8 @@ def _plan_aggregate(
     finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
     qualify = None if select.qualify is None else slots.fill(scope.having(select.qualify))
     sorted_by = tuple(slots.fill(key) for key in order_by)
-    speech, when = _speech(select, scope)
-    feed, reason = _feed(window, speech)
+    emit_policy, when = _speech(select, scope)
+    shape, reason = _partial_shape(window, emit_policy)
     late = (window.late if window else None) or DeadLetterLate()
     grouped = Aggregate(
         name=name,
@@ -168,9 +218,9 @@ def _plan_aggregate(
         punctuation=_punctuation(window, scope),
         lateness=lateness_of(window),
         late=late,
-        speech=speech,
+        emit_policy=emit_policy,
         when=when,
-        feed=feed,
+        partial_shape=shape,
         having=having,
         items=finished,
         key=slots.fill(marked) if marked is not None else None,
@@ -187,10 +237,13 @@ def _plan_aggregate(
 
 def within_shared_windows(grouped: Aggregate, since: Expr) -> Aggregate:
     """Rows that belong only to windows that hold ``since``, too: parts of a joined row may be of different slices."""
-    feed, reason = grouped.feed, grouped.reason
-    if feed is Feed.SLICES:
-        feed, reason = Feed.WINDOWS, "a joined row belongs to the windows that hold all of its parts, so rows of one slice may differ"
-    return replace(grouped, since=since, feed=feed, reason=reason)
+    shape, reason = grouped.partial_shape, grouped.reason
+    if shape is PartialShape.SLICES:
+        shape, reason = (
+            PartialShape.WINDOWS,
+            "a joined row belongs to the windows that hold all of its parts, so rows of one slice may differ",
+        )
+    return replace(grouped, since=since, partial_shape=shape, reason=reason)
 
 
 def _qualifiers(select: Select) -> frozenset[str]:
@@ -335,11 +388,11 @@ def _group_key(expr: Expr, items: tuple[Item, ...], scope: _Scope) -> Expr:
     return scope.plain(expr) if alias is None or name in scope.columns else alias
 
 
-def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
+def _speech(select: Select, scope: _Scope) -> tuple[EmitPolicy, tuple[Expr, ...]]:
     """When groups speak: the contract's defaults, EMIT, and triggers."""
     window, emit = select.window, select.emit
     if select.is_distinct and not select.group_by and window is None:
-        return Speech(once=True), ()
+        return EmitPolicy(once=True), ()
     triggers = window.triggers if window else ()
     changes = isinstance(emit, EmitChanges) or (emit is None and window is None)
     per_batch = isinstance(emit, EmitChanges) and emit.is_per_batch
@@ -347,7 +400,7 @@ def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
     on_close = on_close or any(isinstance(t, OnWatermark | OnSessionEnd) for t in triggers)
     when = tuple(scope.plain(t.predicate) for t in triggers if isinstance(t, WhenRow))
     return (
-        Speech(
+        EmitPolicy(
             every_row=changes and not per_batch,
             per_batch=per_batch,
             on_close=on_close,
@@ -359,27 +412,27 @@ def _speech(select: Select, scope: _Scope) -> tuple[Speech, tuple[Expr, ...]]:
     )
 
 
-def _feed(window: WindowClause | None, speech: Speech) -> tuple[Feed, str]:
+def _partial_shape(window: WindowClause | None, emit_policy: EmitPolicy) -> tuple[PartialShape, str]:
     """How rows reach the step, with the reason."""
     kind = window.kind if window else None
-    by_row = speech.by_row
+    by_row = emit_policy.by_row
     match kind:
-        case Rows():
-            return Feed.SINGLE, "ROWS windows count rows in arrival order"
-        case Session(max_length=limit) if by_row or limit is not None:
-            return Feed.SINGLE, "every row may change its session's bounds" if by_row else "MAX cuts sessions row by row"
-        case Session():
-            return Feed.SLICES, "rows less than a gap apart share a session, so gap-wide slices are safe partials"
+        case CountedKind():
+            return PartialShape.SINGLE, "ROWS windows count rows in arrival order"
+        case MovingKind(max_length=limit) if by_row or limit is not None:
+            return PartialShape.SINGLE, "every row may change its session's bounds" if by_row else "MAX cuts sessions row by row"
+        case MovingKind():
+            return PartialShape.SLICES, "rows less than a gap apart share a session, so gap-wide slices are safe partials"
         case _ if by_row:
-            return Feed.RUNNING, "every row shows what it changed, in input order"
+            return PartialShape.RUNNING, "every row shows what it changed, in input order"
         case None:
-            return Feed.WINDOWS, "one pane per group, for ever"
-        case Sliding() if window is not None and isinstance(window.late, IncludeInNext) and lateness_of(window):
-            return Feed.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
-        case Tumbling() | Sliding() if speech == AT_CLOSE:
-            return Feed.SLICES, "windows speak once, when they close: they are merged from slices then"
+            return PartialShape.WINDOWS, "one pane per group, for ever"
+        case FixedKind(overlaps=True) if window is not None and isinstance(window.late, IncludeInNext) and lateness_of(window):
+            return PartialShape.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
+        case FixedKind() if emit_policy == AT_CLOSE:
+            return PartialShape.SLICES, "windows speak once, when they close: they are merged from slices then"
         case _:
-            return Feed.WINDOWS, "panes speak before they close"
+            return PartialShape.WINDOWS, "panes speak before they close"
 
 
 def _time(window: WindowClause | None, scope: _Scope) -> Expr | None:
@@ -415,10 +468,4 @@ def lateness_of(window: WindowClause | None) -> int:
         return 0
     if window.allowed_lateness is not None:
         return window.allowed_lateness
-    if isinstance(window.late, UpdatePrevious):
-        match window.kind:
-            case Tumbling(size=size) | Sliding(size=size):
-                return size
-            case Session(gap=gap):
-                return gap
-    return 0
+    return window.kind.correction_span if isinstance(window.late, UpdatePrevious) else 0

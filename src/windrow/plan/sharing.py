@@ -8,23 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
-from windrow.model.window import DeadLetterLate, IncludeInNext, Sliding, Tumbling
-from windrow.plan.stages import Aggregate, AggregateItem, Feed, Job
-from windrow.windowing.bounds import Fixed
+from windrow.model.window import DeadLetterLate, IncludeInNext
+from windrow.model.window_kinds import FixedKind
+from windrow.plan.stages import Aggregate, AggregateItem, Job, PartialShape, holds_rows
 
 
-def fixed_of(stage: Aggregate) -> Fixed | None:
-    match stage.window:
-        case Tumbling(size=size, offset=offset):
-            return Fixed(size, size, offset)
-        case Sliding(size=size, advance=advance, offset=offset):
-            return Fixed(size, advance, offset)
-        case _:
-            return None
+def fixed_of(stage: Aggregate) -> FixedKind | None:
+    return stage.window if isinstance(stage.window, FixedKind) else None
 
 
 @dataclass(frozen=True)
-class SharedFeed:
+class SharedAggregation:
     """``leader`` is what the executors are asked: every aggregate of the members, in windows of a single slice.
 
     ``slots`` are, for each member, the names that its aggregates have there.
@@ -35,7 +29,7 @@ class SharedFeed:
     slots: dict[str, dict[str, str]]
 
 
-def shared_feeds(job: Job) -> tuple[SharedFeed, ...]:
+def shared_feeds(job: Job) -> tuple[SharedAggregation, ...]:
     """Members of one are in the order of the plan."""
     alike: dict[str, list[Aggregate]] = {}
     for stage in job.stages:
@@ -48,11 +42,11 @@ def shared_feeds(job: Job) -> tuple[SharedFeed, ...]:
 def _can_share(stage: Aggregate) -> bool:
     """Windows of fixed bounds that speak once, by the event time and the watermark of their source."""
     has_own_time = stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None
-    is_plain = fixed_of(stage) is not None and stage.feed is Feed.SLICES and not isinstance(stage.late, IncludeInNext)
-    return is_plain and not has_own_time and not stage.is_exact and not stage.when and stage.since is None
+    is_plain = fixed_of(stage) is not None and stage.partial_shape is PartialShape.SLICES and not isinstance(stage.late, IncludeInNext)
+    return is_plain and not holds_rows(stage) and not has_own_time and not stage.is_exact and not stage.when and stage.since is None
 
 
-def _shared(members: tuple[Aggregate, ...]) -> SharedFeed | None:
+def _shared(members: tuple[Aggregate, ...]) -> SharedAggregation | None:
     """None where the slices of all would be finer than any of them needs: that could cost more than it saves."""
     windows = [fixed for stage in members if (fixed := fixed_of(stage)) is not None]
     offset = windows[0].offset
@@ -69,8 +63,8 @@ def _shared(members: tuple[Aggregate, ...]) -> SharedFeed | None:
     leader = replace(
         members[0],
         aggregates=tuple(known.values()),
-        window=Tumbling(width, offset % width),
+        window=windows[0].of_one_slice(width),
         lateness=min(stage.lateness for stage in members),
         late=DeadLetterLate(None),
     )
-    return SharedFeed(leader, members, slots)
+    return SharedAggregation(leader, members, slots)

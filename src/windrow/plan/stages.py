@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
+from windrow.aggregates import takes_whole_rows
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Metric
 from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
-from windrow.model.window import DeadLetterLate, DropLate, LateStrategy, Rows, Session, Sliding, Tumbling
+from windrow.model.window import DeadLetterLate, DropLate, LateStrategy
+from windrow.model.window_kinds import WindowKind
 from windrow.model.zone import UTC
-from windrow.windowing.speech import Speech
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
+from windrow.windowing.emit_policy import EmitPolicy
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Read:
     time_zone: str = UTC
     reason: str = ""
     # Where rows are text, these columns alone are decoded: nobody asks for the others but in rows that are set aside.
-    asked: tuple[str, ...] | None = None
+    projected_columns: tuple[str, ...] | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -60,7 +63,11 @@ class Read:
     @property
     def decoded(self) -> tuple[ColumnDef, ...]:
         """What every row has."""
-        return self.columns if self.asked is None else tuple(column for column in self.columns if column.name in self.asked)
+        return (
+            self.columns
+            if self.projected_columns is None
+            else tuple(column for column in self.columns if column.name in self.projected_columns)
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class HeaderChange:
 
 
 @dataclass(frozen=True)
-class Derive:
+class FilterProject:
     """Filter and project, row by row; nothing is remembered."""
 
     name: str
@@ -102,7 +109,7 @@ class Derive:
 
 
 @dataclass(frozen=True)
-class Consult:
+class TableSubquery:
     """A subquery over tables; ``slot`` names the column that holds its answer."""
 
     slot: str
@@ -111,19 +118,19 @@ class Consult:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SubqueryLookup:
     """Each row with the answers of subqueries over tables in columns of their own; nothing is remembered."""
 
     name: str
     input: str
-    consults: tuple[Consult, ...]
+    subqueries: tuple[TableSubquery, ...]
     wait: int
     is_strict: bool = False
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input, *consulted(self.consults))
+        return (self.input, *subquery_tables(self.subqueries))
 
 
 @dataclass(frozen=True)
@@ -146,12 +153,12 @@ class Explode:
         return (self.input,)
 
 
-def consulted(consults: tuple[Consult, ...]) -> tuple[str, ...]:
+def subquery_tables(subqueries: tuple[TableSubquery, ...]) -> tuple[str, ...]:
     """The tables that subqueries read, each once."""
-    return tuple(dict.fromkeys(table for consult in consults for table in consult.tables))
+    return tuple(dict.fromkeys(table for subquery in subqueries for table in subquery.tables))
 
 
-class Feed(Enum):
+class PartialShape(Enum):
     """The shape in which rows reach the step: what the executors make of a micro-batch before the driver sees it."""
 
     SLICES = "one partial per group and slice"
@@ -177,16 +184,16 @@ class Aggregate:
     where: Expr | None
     keys: tuple[tuple[str, Expr], ...]
     aggregates: tuple[AggregateItem, ...]
-    window: Tumbling | Sliding | Session | Rows | None
+    window: WindowKind | None
     time: Expr | None
     on_arrival: bool
     delay: int | None
     punctuation: Expr | None
     lateness: int
     late: LateStrategy
-    speech: Speech
+    emit_policy: EmitPolicy
     when: tuple[Expr, ...]
-    feed: Feed
+    partial_shape: PartialShape
     having: Expr | None
     items: tuple[Item, ...]
     key: Expr | None
@@ -200,25 +207,52 @@ class Aggregate:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     # Subqueries that are asked about an emission.
-    consults: tuple[Consult, ...] = ()
+    subqueries: tuple[TableSubquery, ...] = ()
     wait: int = 0
     # Each row is judged by the rows before it in its own partition, not by the watermark its batch started with.
     is_exact: bool = False
     # The least time of a joined row's parts, where it belongs only to windows that hold them all; None: its event time decides.
     since: Expr | None = None
+    # The key that holds the start of the window, where a join has made the window.
+    starts_at: str | None = None
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input, *consulted(self.consults))
+        return (self.input, *subquery_tables(self.subqueries))
 
     @property
     def late_stream(self) -> str | None:
         return self.late.into if isinstance(self.late, DeadLetterLate) else None
 
 
+def holds_rows(stage: Aggregate) -> bool:
+    """Whether its windows hold whole rows."""
+    return any(takes_whole_rows(item.call) for item in stage.aggregates)
+
+
 @dataclass(frozen=True)
-class Look:
+class WindowRows:
+    """The rows that the windows of ``input`` hold, each with the bounds of its window; ``of`` is where they came from.
+
+    ``at_once``: an emission is one row, which has just come. Else it is all rows of a window that has closed, or that was corrected: then
+    only those go out that had not before. ``kind`` tells whether a row can be of several windows.
+    """
+
+    name: str
+    input: str
+    of: str
+    kind: WindowKind
+    at_once: bool
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class OverCalls:
     """OVER calls that look at the same rows: the last ``buffer`` of a partition (None: all there ever were)."""
 
     partition_by: tuple[Expr, ...]
@@ -229,13 +263,13 @@ class Look:
 
 
 @dataclass(frozen=True)
-class LookBack:
+class OverAggregate:
     """One output row per input row, from the rows of its partition that arrived before it."""
 
     name: str
     input: str
     where: Expr | None
-    looks: tuple[Look, ...]
+    over_calls: tuple[OverCalls, ...]
     qualify: Expr | None
     items: tuple[Item, ...]
     key: Expr | None = None
@@ -244,17 +278,17 @@ class LookBack:
     limit: int | None = None
     headers: tuple[HeaderChange, ...] = ()
     # Subqueries that are asked about a row with what its calls found.
-    consults: tuple[Consult, ...] = ()
+    subqueries: tuple[TableSubquery, ...] = ()
     wait: int = 0
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        return (self.input, *consulted(self.consults))
+        return (self.input, *subquery_tables(self.subqueries))
 
     @property
     def keeps_rows(self) -> bool:
-        return not all(look.is_at_once for look in self.looks)
+        return not all(look.is_at_once for look in self.over_calls)
 
 
 @dataclass(frozen=True)
@@ -280,6 +314,10 @@ class Side:
     input: str
     prefix: str | None
     columns: tuple[ColumnDef, ...]
+    # Columns that are asked of rows as they come, by keys, times and ``where``, and that nobody asks for later.
+    asked: tuple[ColumnDef, ...] = ()
+    # A filter that acts on the rows of this side before the join.
+    where: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -289,6 +327,20 @@ class TableRows:
     query: Query
     columns: tuple[str, ...]
     tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NewestRow:
+    """Of the rows of a table that agree in ``by`` and fulfil ``only``: the one with the latest ``since`` that is not after ``at``.
+
+    With ``is_exclusive``, that is before it.
+    """
+
+    by: tuple[Expr, ...]
+    since: Expr
+    at: Expr
+    is_exclusive: bool
+    only: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -304,6 +356,13 @@ class Lookup:
     as_of: Expr | None = None
     # Columns that tell rows of the table apart where it has no key: rows that agree in them are versions of one.
     compared: tuple[str, ...] = ()
+    # ASOF JOIN: of the rows that ``on`` finds, the newest that is not later.
+    newest: NewestRow | None = None
+
+    @property
+    def asks_versions(self) -> bool:
+        """Whether all rows of the table count, not only the latest of each key."""
+        return self.as_of is not None or self.newest is not None
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -312,8 +371,8 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Enrich:
-    """Each row with the rows of tables that belong to it. ``patience``: a row that finds nothing is kept for so long, to look again."""
+class LookupJoin:
+    """Each row with the rows of tables that belong to it. ``retry_for``: a row that finds nothing is kept for so long, to look again."""
 
     name: str
     stream: Side
@@ -321,7 +380,7 @@ class Enrich:
     wait: int
     is_strict: bool = False
     reason: str = ""
-    patience: int | None = None
+    retry_for: int | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -363,6 +422,10 @@ class IntervalJoin:
     # The windows that rows join inside of, if it is these that bound the join.
     inside: JoinWindow | None = None
     late: DeadLetterLate | DropLate = field(default_factory=DeadLetterLate)
+    # Of each key, whether NULL is equal to NULL.
+    nulls_meet: tuple[bool, ...] = ()
+    # What the planner changed, for EXPLAIN.
+    rewrites: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -399,7 +462,7 @@ class LateRows:
 
 
 @dataclass(frozen=True)
-class Merge:
+class UnionAll:
     """UNION ALL: the rows of several inputs, matched by position under the names of the first (none where they are not known)."""
 
     name: str
@@ -413,7 +476,7 @@ class Merge:
 
 
 @dataclass(frozen=True)
-class Inlet:
+class InsertInput:
     """One query that feeds a stream: for each column of the stream, the query's column that goes there (None: NULL)."""
 
     input: str
@@ -421,11 +484,11 @@ class Inlet:
 
 
 @dataclass(frozen=True)
-class Collect:
+class InsertUnion:
     """The rows of every statement that writes into one stream, in that stream's columns and types."""
 
     name: str
-    inlets: tuple[Inlet, ...]
+    inlets: tuple[InsertInput, ...]
     columns: tuple[ColumnDef, ...]
     time: TimeRule = TimeRule()
     is_strict: bool = False
@@ -437,7 +500,7 @@ class Collect:
 
 
 @dataclass(frozen=True)
-class KeepLatest:
+class UpsertTable:
     """A table that a query makes: the latest row per key. Its changes flow on, and joins look it up as it stands after them."""
 
     name: str
@@ -474,20 +537,25 @@ class Write:
         return (self.input,)
 
 
+StreamJoin = IntervalJoin | AsofJoin | WindowJoin
+
 Stage = (
     Read
     | LoadTable
-    | Derive
+    | FilterProject
     | Explode
-    | Answer
+    | SubqueryLookup
     | Aggregate
-    | LookBack
-    | Enrich
+    | WindowRows
+    | OverAggregate
+    | LookupJoin
     | IntervalJoin
+    | AsofJoin
+    | WindowJoin
     | LateRows
-    | Merge
-    | Collect
-    | KeepLatest
+    | UnionAll
+    | InsertUnion
+    | UpsertTable
     | Write
 )
 
@@ -545,6 +613,8 @@ class Plan:
     annotations: tuple[tuple[str, str], ...] = field(default=())
     # By the name of the statement whose rows they are about.
     metrics: tuple[tuple[str, Metric], ...] = field(default=())
+    # What the file calls itself; None for a text that is no file.
+    file: str | None = None
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.jobs)

@@ -33,7 +33,7 @@ from windrow.model.query import DerivedSource, Join, NamedSource, Query, Select,
 from windrow.model.system import system_column
 from windrow.plan.scoped import change_select
 from windrow.plan.selects import Selected
-from windrow.plan.stages import Aggregate, Answer, Consult, Derive, LookBack, TableRows
+from windrow.plan.stages import Aggregate, FilterProject, OverAggregate, SubqueryLookup, TableRows, TableSubquery, WindowRows
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,13 @@ def _empty(select: Select, alias: str) -> Select:
 
 # The fields of a stage that are about what it makes of rows, and not about the rows it is given.
 _LATER: dict[type[Selected], tuple[str, ...]] = {
-    Derive: (),
-    LookBack: ("qualify", "items", "key", "headers", "order_by"),
+    FilterProject: (),
+    OverAggregate: ("qualify", "items", "key", "headers", "order_by"),
     Aggregate: ("having", "items", "key", "headers", "order_by"),
 }
 
 
-def answer_first(stage: Selected, wait: int) -> tuple[Answer | None, Selected]:
+def answer_first(stage: Selected, wait: int) -> tuple[SubqueryLookup | None, Selected]:
     """The stage that answers what is asked about rows, and the stage that reads it, which asks about what it makes of them itself."""
     after, before = _Consults("_q"), _Consults("_r")
     own: dict[str, Any] = {}
@@ -190,12 +190,13 @@ def answer_first(stage: Selected, wait: int) -> tuple[Answer | None, Selected]:
     if not before.found and not after.found:
         return None, stage
     if after.found:
-        own.update(consults=after.consults(), wait=wait)
+        own.update(subqueries=after.subqueries(), wait=wait)
     if not before.found:
         return None, replace(stage, **own)
+    assert not isinstance(stage, WindowRows), "it has no expressions"
     name = f"{stage.name}/answers"
     reason = "the tables are at hand: every subquery is answered as the row comes"
-    answer = Answer(name, stage.input, before.consults(), wait, stage.is_strict, reason)
+    answer = SubqueryLookup(name, stage.input, before.subqueries(), wait, stage.is_strict, reason)
     return answer, replace(stage, **{**own, "input": name})
 
 
@@ -222,8 +223,8 @@ class _Consults:
         told = replace(node, args=self.take(node.args))
         return self.found.setdefault(told, Slot(f"{self.prefix}{len(self.found)}"))
 
-    def consults(self) -> tuple[Consult, ...]:
-        return tuple(Consult(slot.name, asked, _tables(asked.question.subquery)) for asked, slot in self.found.items())
+    def subqueries(self) -> tuple[TableSubquery, ...]:
+        return tuple(TableSubquery(slot.name, asked, _tables(asked.question.subquery)) for asked, slot in self.found.items())
 
 
 def _tables(node: Node) -> tuple[str, ...]:

@@ -7,10 +7,21 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from windrow.errors import UsageError
 from windrow.java import ensure_java
+from windrow.settings import environment
+from windrow.spark.internals.class_archive import archive_path, reading_option
+from windrow.spark.internals.fast_paths import open_fast_paths
+from windrow.spark.internals.java_process import launch_jvm
+from windrow.spark.internals.sessions import session_like, set_explicitly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+LOG = logging.getLogger("windrow.spark")
+NO_CONNECT, OVERRIDDEN = "WR605", "WR606"
+_CONNECT = "sc://"
+_SHUFFLES = "spark.sql.shuffle.partitions"
 
 # Settings that decide what results mean: they hold for every session, given or made.
 MEANING: dict[str, str] = {
@@ -25,56 +36,123 @@ MEANING: dict[str, str] = {
     "spark.sql.variable.substitute": "false",
 }
 
+CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
+_MANAGERS = "org.apache.spark.sql.execution.streaming.checkpointing"
+# The fastest on a local disk. Elsewhere it will not do: a rename that answers false is but a line in its log.
+LOCAL_CHECKPOINTS = f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"
+ATOMIC_CHECKPOINTS = f"{_MANAGERS}.FileContextBasedCheckpointFileManager"
+
 # Settings that decide how fast small batches are; a user's own choice goes first.
 SPEED: dict[str, str] = {
     # Adaptive execution plans every stage anew, which costs more than it gains on plans of one exchange.
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    CHECKPOINTS: LOCAL_CHECKPOINTS,
     # Spark writes every plan out as text, even where nobody looks: for plans as wide as ours that costs milliseconds a batch.
     "spark.sql.maxPlanStringLength": "1000",
     # A dead letter has every column of its row, so a plan of ours is as wide as its source. Spark does not compile plans of more columns.
     "spark.sql.codegen.maxFields": "1000",
 }
 
+# What Spark compiles of a wide plan is longer than what Java takes for a method worth compiling; it halves the time of 200 columns.
+LOCAL_JAVA_OPTIONS = "-XX:+UseParallelGC -Xss8m -XX:-DontCompileHugeMethods"
+
 _LOCAL: dict[str, str] = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.showConsoleProgress": "false",
-    # What Spark compiles of a wide plan is longer than what Java takes for a method worth compiling; it halves the time of 200 columns.
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -Xss8m -XX:-DontCompileHugeMethods",
     # Tasks run in the driver's own process: what they give need not be laid down as a block and fetched from there.
     "spark.task.maxDirectResultSize": "100m",
 }
 
 
-def make_session(master: str = "local[*]", settings: Mapping[str, str] | None = None, app_name: str = "windrow") -> SparkSession:
+def make_session(
+    master: str = "local[*]", settings: Mapping[str, str] | None = None, app_name: str = "windrow", *, has_fast_paths: bool = True
+) -> SparkSession:
     """A session of our own. Local ones are quiet, bound to loopback and need nothing but Java."""
-    ensure_java(install=False).activate()
+    _refuse_remote(master, settings or {})
+    java = ensure_java(install=False)
+    java.activate()
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    chosen = {**SPEED, **MEANING, "spark.sql.shuffle.partitions": str(_parallelism(master))}
+    chosen = {**SPEED, **MEANING, _SHUFFLES: str(_parallelism(master))}
     if master.startswith("local"):
         chosen.update(_LOCAL)
+        chosen["spark.driver.extraJavaOptions"] = f"{LOCAL_JAVA_OPTIONS} {reading_option(archive_path(java))}".rstrip()
     chosen.update(settings or {})
     builder = SparkSession.builder.appName(app_name).master(master)
     for key, value in chosen.items():
         builder = builder.config(key, value)
+    launch_jvm(SparkConf().setAll([("spark.master", master), ("spark.app.name", app_name), *chosen.items()]))
     spark = builder.getOrCreate()
     # What goes wrong reaches the user as an error of ours; Spark would print its whole stack beside it.
     spark.sparkContext.setLogLevel("FATAL")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    open_fast_paths(spark, is_on=has_fast_paths)
     return spark
 
 
-def adopt_session(spark: SparkSession, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session beside a given one: the same cluster, but our settings do not leak into the user's own queries."""
-    own = spark.newSession()
-    for key, value in {**SPEED, **MEANING, **(settings or {})}.items():
+def adopt_session(spark: SparkSession, settings: Mapping[str, str] | None = None, *, has_fast_paths: bool = True) -> SparkSession:
+    """A session beside a given one: the same cluster, and what the user has set there. Nothing of the given session changes.
+
+    Ours fill the gaps. Those that results depend on are set whatever the user has, and told where that differs.
+    """
+    refuse_connect(spark)
+    given = set_explicitly(spark)
+    own = session_like(spark, given)
+    for key, value in {**SPEED, **_shuffles_of(spark)}.items():
+        if key not in given:
+            own.conf.set(key, value)
+    for key, value in {**MEANING, **(settings or {})}.items():
         own.conf.set(key, value)
+    differing = {key: value for key, value in overridden(given).items() if key not in (settings or {})}
+    if differing:
+        told = ", ".join(f"{key} = {value} (yours: {given[key]})" for key, value in differing.items())
+        LOG.warning("[%s] results depend on settings that the given session has otherwise; in sessions of ours: %s", OVERRIDDEN, told)
+    open_fast_paths(own, is_on=has_fast_paths)
     return own
+
+
+def keep_checkpoints_elsewhere(spark: SparkSession) -> None:
+    """For checkpoints that are not on a local disk: Spark's own way, in which a failed rename is an error. A user's choice stays."""
+    if spark.conf.get(CHECKPOINTS, LOCAL_CHECKPOINTS) == LOCAL_CHECKPOINTS:
+        spark.conf.set(CHECKPOINTS, ATOMIC_CHECKPOINTS)
+
+
+def overridden(given: Mapping[str, str]) -> dict[str, str]:
+    """The settings with a meaning that somebody has set to another value, with ours.
+
+    >>> overridden({"spark.sql.ansi.enabled": "true", "spark.sql.caseSensitive": "FALSE", "spark.sql.shuffle.partitions": "7"})
+    {'spark.sql.ansi.enabled': 'false'}
+    """
+    return {key: value for key, value in MEANING.items() if key in given and given[key].lower() != value.lower()}
+
+
+def refuse_connect(spark: object) -> None:
+    """A client of Spark Connect has no driver in this process: neither plans nor micro-batches can be had there."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise _no_connect("the given session is a client of Spark Connect")
+
+
+def _refuse_remote(master: str, settings: Mapping[str, str]) -> None:
+    if master.startswith(_CONNECT):
+        raise _no_connect(f"the master {master} is a server of Spark Connect")
+    if "spark.remote" in settings:
+        raise _no_connect(f"spark.remote = {settings['spark.remote']} asks for Spark Connect")
+    if (remote := environment().get("SPARK_REMOTE")) is not None:
+        raise _no_connect(f"SPARK_REMOTE = {remote} in the environment asks for Spark Connect")
+
+
+def _no_connect(what: str) -> UsageError:
+    hint = "run in the driver: --master local[*], spark://..., yarn or k8s://..., or hand over a session of such a master"
+    return UsageError(NO_CONNECT, f"{what}, which Windrow does not run on: it needs the driver's JVM in its own process", hint)
+
+
+def _shuffles_of(spark: SparkSession) -> dict[str, str]:
+    """On a cluster Spark's own choice stays."""
+    master = spark.sparkContext.master or ""
+    return {_SHUFFLES: str(_parallelism(master))} if master.startswith("local") else {}
 
 
 def _parallelism(master: str) -> int:

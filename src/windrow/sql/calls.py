@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.model.expr import Call, Column, Expr, Frame, Lambda, Literal, Over, OverSpec, SortKey, Star
+from windrow.model.window_kinds import SPELLINGS
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
@@ -12,11 +13,9 @@ from windrow.sql.lengths import read_duration, starts_interval
 from windrow.sql.precedence import COMPARISON
 from windrow.sql.words import BARE_CALLS, RESERVED, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
-_WINDOW_BOUNDS = {
-    f"{kind}_{bound}": f"_window_{bound.lower()}"
-    for kind in ("TUMBLE", "TUMBLING", "HOP", "HOPPING", "SLIDING", "SESSION")
-    for bound in ("START", "END")
-}
+WINDOW_BOUNDS = {f"{kind}_{bound}": f"_window_{bound.lower()}" for kind in SPELLINGS for bound in ("START", "END")}
+"""Functions that are the bounds of a window, and the system columns that hold them."""
+
 # Words that may stand where other calls have commas: SUBSTRING(a FROM b FOR c) is substring(a, b, c).
 _SEPARATORS = {
     "SUBSTRING": ("FROM", "FOR"),
@@ -41,8 +40,8 @@ def read_call(cursor: Cursor) -> Expr:
     if not cursor.at("("):
         return _read_bare(cursor, start)
     cursor.advance()
-    if start.key in _WINDOW_BOUNDS:
-        return _read_window_bound(cursor, start)
+    if start.key in WINDOW_BOUNDS and cursor.take(")"):
+        return Column(WINDOW_BOUNDS[start.key], span=cursor.since(start))
     if start.key == "EXTRACT" and cursor.peek(1).key == "FROM":
         call = _read_extract(cursor)
     elif start.key == "TRIM":
@@ -82,13 +81,6 @@ def _read_bare(cursor: Cursor, start: Token) -> Call:
     args = () if cursor.at("]") else cursor.between_commas(Cursor.expr)
     cursor.expect("]")
     return Call("array", args, name_span=start.span, span=cursor.since(start))
-
-
-def _read_window_bound(cursor: Cursor, start: Token) -> Column:
-    if not cursor.at(")"):
-        raise cursor.fault(codes.SYNTAX, f"{start.text} takes no arguments, found {cursor.peek().shown}", hint=f"write {start.key}()")
-    cursor.advance()
-    return Column(_WINDOW_BOUNDS[start.key], span=cursor.since(start))
 
 
 def _read_extract(cursor: Cursor) -> Call:

@@ -15,6 +15,8 @@ from windrow.sql.windows import read_window
 from windrow.sql.words import nearest
 
 _MODES = ("FINAL", "CHANGES", "CHANGES PER BATCH")
+# EMIT FINAL in the words of RisingWave, Timeplus and Beam.
+_WHEN_CLOSED = (("ON", "WINDOW", "CLOSE"), ("AFTER", "WINDOW", "CLOSE"), ("AFTER", "WATERMARK"), ("STREAM", "AFTER", "WATERMARK"))
 
 
 def _read_list(cursor: Cursor) -> object:
@@ -29,9 +31,17 @@ def _read_limit(cursor: Cursor) -> object:
     return cursor.count("the number of rows after LIMIT", least=0)
 
 
+def _read_fetch(cursor: Cursor) -> object:
+    """FETCH FIRST 5 ROWS ONLY: the standard's way to say LIMIT 5."""
+    count = cursor.count("the number of rows after FETCH FIRST", least=0)
+    if not (cursor.take("ROWS", "ONLY") or cursor.take("ROW", "ONLY")):
+        raise cursor.expected("ROWS ONLY")
+    return count
+
+
 def _read_emit(cursor: Cursor) -> Emit:
     start = cursor.last()
-    if cursor.take("FINAL"):
+    if cursor.take("FINAL") or any(cursor.take(*words) for words in _WHEN_CLOSED):
         return EmitFinal(span=cursor.since(start))
     if cursor.take("CHANGES"):
         is_per_batch = cursor.take("PER")
@@ -53,6 +63,8 @@ _CLAUSES: tuple[tuple[tuple[str, ...], str, Callable[[Cursor], object]], ...] = 
     (("QUALIFY",), "qualify", Cursor.expr),
     (("ORDER", "BY"), "order_by", _read_order),
     (("LIMIT",), "limit", _read_limit),
+    (("FETCH", "FIRST"), "limit", _read_fetch),
+    (("FETCH", "NEXT"), "limit", _read_fetch),
     (("EMIT",), "emit", _read_emit),
 )
 

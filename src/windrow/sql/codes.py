@@ -20,6 +20,7 @@ TOO_DEEP = "WR114"
 MISPLACED = "WR115"
 UNKNOWN_CHOICE = "WR116"
 HINT_COMMENT = "WR117"
+FOREIGN = "WR118"
 
 SYNTAX_CODES: dict[str, str] = {
     SYNTAX: "something else was expected at this place",
@@ -40,4 +41,5 @@ SYNTAX_CODES: dict[str, str] = {
     MISPLACED: "a clause that is not allowed at this place",
     UNKNOWN_CHOICE: "a word that is not one of the choices here",
     HINT_COMMENT: "optimizer hints are not supported",
+    FOREIGN: "a word of another dialect, which is written in another way here",
 }

@@ -13,7 +13,17 @@ from windrow.model.place import Span
 from windrow.model.query import Query
 from windrow.sql import codes
 from windrow.sql.dialect import Kind, Token
-from windrow.sql.words import ALIAS_AFTER_AS, CLAUSES, NOT_AN_ALIAS, RESERVED, STATEMENTS, WINDOW_CLAUSES, nearest, quote_name
+from windrow.sql.words import (
+    ALIAS_AFTER_AS,
+    CLAUSES,
+    NOT_AN_ALIAS,
+    RESERVED,
+    STARTS_CLAUSE,
+    STATEMENTS,
+    WINDOW_CLAUSES,
+    nearest,
+    quote_name,
+)
 
 MAX_NESTING = 80
 """How deep parentheses may go. A level takes up to about eight Python frames, and Python allows a thousand."""
@@ -147,7 +157,7 @@ class Cursor:
             if self.at_any(ALIAS_AFTER_AS):
                 return self.advance().text
             return self.name("a name after AS")
-        is_bare = token.kind is Kind.WORD and token.key not in NOT_AN_ALIAS and not self.at("PRIMARY", "KEY")
+        is_bare = token.kind is Kind.WORD and token.key not in NOT_AN_ALIAS and (token.key, self.peek(1).key) not in STARTS_CLAUSE
         if is_bare:
             self._bare_alias = token
         return self.advance().text if is_bare or token.kind is Kind.QUOTED else None

@@ -12,15 +12,15 @@ from windrow.sql.words import nearest
 _ATOMIC: dict[str, Atomic] = {
     **dict.fromkeys(("BOOLEAN", "BOOL"), types.BOOLEAN),
     **dict.fromkeys(("TINYINT", "BYTE"), types.TINYINT),
-    **dict.fromkeys(("SMALLINT", "SHORT"), types.SMALLINT),
-    **dict.fromkeys(("INT", "INTEGER"), types.INT),
-    **dict.fromkeys(("BIGINT", "LONG"), types.BIGINT),
-    **dict.fromkeys(("FLOAT", "REAL"), types.FLOAT),
-    "DOUBLE": types.DOUBLE,
-    **dict.fromkeys(("STRING", "TEXT", "VARCHAR", "CHAR"), types.STRING),
-    **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), types.BINARY),
+    **dict.fromkeys(("SMALLINT", "SHORT", "INT2"), types.SMALLINT),
+    **dict.fromkeys(("INT", "INTEGER", "INT4"), types.INT),
+    **dict.fromkeys(("BIGINT", "LONG", "INT8", "INT64"), types.BIGINT),
+    **dict.fromkeys(("FLOAT", "REAL", "FLOAT4"), types.FLOAT),
+    **dict.fromkeys(("DOUBLE", "FLOAT8", "FLOAT64"), types.DOUBLE),
+    **dict.fromkeys(("STRING", "TEXT", "VARCHAR", "CHAR", "NVARCHAR"), types.STRING),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BYTES", "BYTEA"), types.BINARY),
     "DATE": types.DATE,
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ"), types.TIMESTAMP),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMPTZ"), types.TIMESTAMP),
     "TIMESTAMP_NTZ": types.TIMESTAMP_NTZ,
     "INTERVAL": types.INTERVAL,
     "VARIANT": types.VARIANT,
@@ -28,8 +28,10 @@ _ATOMIC: dict[str, Atomic] = {
 }
 _DECIMAL = ("DECIMAL", "NUMERIC", "DEC")
 # A length or precision after these is read and means nothing: Spark's strings and timestamps have only one size.
-_SIZED = ("VARCHAR", "CHAR", "BINARY", "VARBINARY", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
+_SIZED = ("STRING", "NVARCHAR", "TIMESTAMPTZ", "VARCHAR", "CHAR", "BINARY", "VARBINARY", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
 _NAMES = (*_ATOMIC, *_DECIMAL, "ARRAY", "MAP", "STRUCT")
+# One name for each type.
+_SHOWN = (*{type_: name for name, type_ in reversed(_ATOMIC.items())}.values(), "DECIMAL", "ARRAY", "MAP", "STRUCT")
 _MAX_PRECISION = 38
 
 
@@ -40,7 +42,7 @@ def read_type(cursor: Cursor) -> DataType:
         raise cursor.expected("a data type")
     if token.key not in _NAMES:
         close = nearest(token.text, _NAMES)
-        hint = f"did you mean {close}?" if close else f"known types: {', '.join(_NAMES)}"
+        hint = f"did you mean {close}?" if close else f"known types: {', '.join(_SHOWN)}"
         raise cursor.fault(codes.UNKNOWN_TYPE, f"unknown data type {token.shown}", hint=hint)
     cursor.advance()
     with cursor.nested():

@@ -87,7 +87,13 @@ _REGION = re.compile(
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _MAX_DIGITS = 400
 _MAX_SHOWN = 40
-_KINDS = {TokenType.STRING: Kind.STRING, TokenType.IDENTIFIER: Kind.QUOTED, TokenType.NUMBER: Kind.NUMBER, TokenType.VAR: Kind.WORD}
+_KINDS = {
+    TokenType.STRING: Kind.STRING,
+    TokenType.NATIONAL_STRING: Kind.STRING,
+    TokenType.IDENTIFIER: Kind.QUOTED,
+    TokenType.NUMBER: Kind.NUMBER,
+    TokenType.VAR: Kind.WORD,
+}
 _UNCLOSED = {"block": ("comment", "*/"), "string": ("string", "'"), "name": ("quoted name", "the same quote")}
 
 
@@ -116,6 +122,11 @@ def tokenize(text: str) -> list[Token]:
 def comments(text: str, start: int, end: int) -> list[Span]:
     """The places of the ``--`` comments between two tokens."""
     return [Span(*match.span()) for match in _REGION.finditer(text, start, end) if match.lastgroup == "line"]
+
+
+def all_comments(text: str) -> list[Span]:
+    """The places of all comments, in order; what only looks like one inside quotes is none."""
+    return [Span(*match.span()) for match in _REGION.finditer(text) if match.lastgroup in ("line", "block")]
 
 
 def _blank_comments(text: str) -> tuple[str, list[Token]]:

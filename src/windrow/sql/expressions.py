@@ -29,6 +29,8 @@ from windrow.sql.primaries import at_exists, read_primary
 
 _LIKES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN", *_LIKES})
+# PostgreSQL's words for IS NULL and IS NOT NULL.
+_NULL_TESTS = {"ISNULL": False, "NOTNULL": True}
 
 
 def read_expr(cursor: Cursor, power: int = 0) -> Expr:
@@ -129,12 +131,14 @@ def _path_step(name: str) -> str:
 def _at_predicate(cursor: Cursor) -> bool:
     if cursor.at("NOT"):
         return cursor.peek(1).key in _PREDICATES and cursor.peek(1).key != "IS"
-    return cursor.peek().key in _PREDICATES
+    return cursor.peek().key in _PREDICATES or (cursor.peek().key in _NULL_TESTS and cursor.peek(1).key != "(")
 
 
 def _read_predicate(cursor: Cursor, left: Expr, start: Token) -> Expr:
     negated = cursor.take("NOT")
     word = cursor.advance().key
+    if word in _NULL_TESTS:
+        return IsNull(left, _NULL_TESTS[word], span=cursor.since(start))
     if word == "IS":
         return _read_is(cursor, left, start)
     if word == "IN":

@@ -44,8 +44,17 @@ def format_script(script: Script) -> str:
 def format_statement(statement: Statement) -> str:
     """One statement with its annotations, without the semicolon."""
     notes = "".join(f"-- @{note.key}: {note.value}".rstrip() + "\n" for note in statement.annotations)
-    # The text of a script is read with placeholders replaced: what looks like one here is meant as it stands.
-    return notes + _statement(statement).replace("${", "$${")
+    return notes + escape_placeholders(_statement(statement))
+
+
+def format_bare(statement: Statement) -> str:
+    """One statement without its annotations and its semicolon, placeholders not escaped."""
+    return _statement(statement)
+
+
+def escape_placeholders(text: str) -> str:
+    """The text of a script is read with placeholders replaced: what looks like one here is meant as it stands."""
+    return text.replace("${", "$${")
 
 
 def _statement(statement: Statement) -> str:

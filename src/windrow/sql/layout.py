@@ -35,18 +35,14 @@ from windrow.model.window import (
     OnWatermark,
     ProcessingTime,
     Punctuated,
-    Rows,
-    Session,
-    Sliding,
     TimeDomain,
     Trigger,
-    Tumbling,
     UpdatePrevious,
     WatermarkKind,
     WhenRow,
     WindowClause,
-    WindowKind,
 )
+from windrow.model.window_kinds import CountedKind, FixedKind, MovingKind, WindowKind
 from windrow.sql.durations import show_duration
 from windrow.sql.render import render_expr, render_predicate, render_sort_key
 from windrow.sql.words import quote_name, quote_string
@@ -132,7 +128,8 @@ def _source(source: Source) -> str:
 
 
 def _join(join: Join) -> str:
-    words = ["JOIN" if join.kind is JoinKind.INNER else f"{join.kind.value} JOIN", _source(join.source)]
+    kind = [] if join.kind is JoinKind.INNER else [join.kind.value]
+    words = [*kind, *(["ASOF"] if join.is_asof else []), "JOIN", _source(join.source)]
     if join.within is not None:
         words.append(_within(join.within))
     if join.on is not None:
@@ -181,22 +178,15 @@ def render_window(window: WindowClause) -> str:
 
 
 def _kind(kind: WindowKind) -> str:
+    arguments = [show_duration(getattr(kind, name)) for name in kind.lengths]
     match kind:
-        case Tumbling(size=size, offset=offset):
-            return f"TUMBLING({show_duration(size)}{_offset(offset)})"
-        case Sliding(size=size, advance=advance, offset=offset):
-            return f"SLIDING({show_duration(size)}, {show_duration(advance)}{_offset(offset)})"
-        case Session(gap=gap, max_length=max_length):
-            longest = "" if max_length is None else f", MAX {show_duration(max_length)}"
-            return f"SESSION({show_duration(gap)}{longest})"
-        case Rows(count=count):
-            return f"ROWS({count})"
-        case _:
-            assert_never(kind)
-
-
-def _offset(offset: int) -> str:
-    return f", OFFSET {show_duration(offset)}" if offset else ""
+        case FixedKind(offset=offset) if offset:
+            arguments.append(f"OFFSET {show_duration(offset)}")
+        case MovingKind(max_length=longest) if longest is not None:
+            arguments.append(f"MAX {show_duration(longest)}")
+        case CountedKind(count=count):
+            arguments.append(str(count))
+    return f"{kind.word}({', '.join(arguments)})"
 
 
 def _time(time: TimeDomain) -> list[str]:

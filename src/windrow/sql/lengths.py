@@ -98,14 +98,33 @@ def _string_parts(cursor: Cursor) -> list[tuple[str, str]]:
 
 
 def _worded_parts(cursor: Cursor, token: Token) -> list[tuple[str, str]]:
-    parts: list[tuple[str, str]] = []
-    done = 0
-    while match := _ONE_PART.match(token.text, done):
-        parts.append((match[1], match[2]))
-        done = match.end()
-    if done != len(token.text) or not parts or any(unit.lower() not in {**UNITS, **MONTH_UNITS} for _, unit in parts):
+    parts = _split_worded(token.text)
+    if parts is None:
         raise _bad(cursor, token)
     return parts
+
+
+def _split_worded(text: str) -> list[tuple[str, str]] | None:
+    parts: list[tuple[str, str]] = []
+    done = 0
+    while match := _ONE_PART.match(text, done):
+        parts.append((match[1], match[2]))
+        done = match.end()
+    is_whole = done == len(text) and all(unit.lower() in {**UNITS, **MONTH_UNITS} for _, unit in parts)
+    return parts if parts and is_whole else None
+
+
+def parse_length(text: str) -> int | None:
+    """The microseconds of a text such as ``1 hour 30 minutes``; None if it is no fixed length of time.
+
+    >>> parse_length("5 minutes"), parse_length("1 month"), parse_length("soon")
+    (300000000, None, None)
+    """
+    parts = _split_worded(text)
+    if parts is None or any(unit.lower() in MONTH_UNITS for _, unit in parts):
+        return None
+    lengths = [micros_of(number, unit) for number, unit in parts]
+    return None if None in lengths else sum(length for length in lengths if length is not None)
 
 
 def _clock_parts(cursor: Cursor, token: Token, first: str, last: str) -> list[tuple[str, str]]:

@@ -15,6 +15,8 @@ from windrow.sql.dialect import Kind
 from windrow.sql.lengths import read_duration_literal, read_interval, starts_interval
 
 _CONSTANTS = {"NULL": None, "TRUE": True, "FALSE": False}
+# Each with whether it gives NULL for what it cannot read; SAFE_CAST is BigQuery's word for it.
+_CASTS = {"CAST": False, "TRY_CAST": True, "SAFE_CAST": True}
 _TYPED_LITERALS = {
     "DATE": types.DATE,
     "TIMESTAMP": types.TIMESTAMP,
@@ -49,7 +51,7 @@ def _read_worded(cursor: Cursor) -> Expr:
         return Literal(_CONSTANTS[cursor.advance().key], span=token.span)
     if token.key == "CASE":
         return _read_case(cursor)
-    if cursor.at("CAST", "(") or cursor.at("TRY_CAST", "("):
+    if token.key in _CASTS and cursor.peek(1).key == "(":
         return _read_cast(cursor)
     if token.key in _TYPED_LITERALS and cursor.peek(1).kind is Kind.STRING:
         cursor.advance()
@@ -123,7 +125,7 @@ def _read_cast(cursor: Cursor) -> Cast:
     cursor.expect("AS")
     type_ = read_type(cursor)
     cursor.expect(")")
-    return Cast(operand, type_, start.key == "TRY_CAST", span=cursor.since(start))
+    return Cast(operand, type_, _CASTS[start.key], span=cursor.since(start))
 
 
 def _read_case(cursor: Cursor) -> Case:

@@ -15,6 +15,7 @@ from windrow.sql.clauses import read_clauses
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Token
 from windrow.sql.sources import read_from
+from windrow.sql.window_functions import with_group_window, with_window_table
 
 
 def read_query(cursor: Cursor) -> Query:
@@ -127,9 +128,14 @@ def _with_names(query: Query, names: Sequence[str]) -> Query:
 def _read_select(cursor: Cursor, start: Token) -> Select:
     is_distinct = cursor.take("DISTINCT")
     items = cursor.between_commas(_read_item)
-    source, joins, views = read_from(cursor) if cursor.take("FROM") else (None, (), ())
-    select = Select(items, source, joins, views, is_distinct)
-    return replace(read_clauses(cursor, select), span=cursor.since(start))
+    read = read_from(cursor) if cursor.take("FROM") else None
+    select = Select(items, is_distinct=is_distinct)
+    if read is not None:
+        select = replace(select, source=read.source, joins=read.joins, lateral_views=read.views)
+    select = replace(read_clauses(cursor, select), span=cursor.since(start))
+    if read is not None and read.window is not None:
+        select = with_window_table(cursor, select, read.window)
+    return with_group_window(cursor, select)
 
 
 def _read_item(cursor: Cursor) -> SelectItem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 from windrow.errors import Diagnostic, SqlError
 from windrow.model.expr import Expr, Node
@@ -17,15 +17,21 @@ from windrow.sql.data_types import read_type
 from windrow.sql.dialect import Kind, Token, comments, tokenize
 from windrow.sql.environment import substitute
 from windrow.sql.expressions import read_expr, read_sort_key
+from windrow.sql.foreign import explain_foreign
+from windrow.sql.foreign_phrases import explain_phrase
+from windrow.sql.foreign_words import FOREIGN_WORDS
 from windrow.sql.lengths import read_duration
 from windrow.sql.notes import ReadNotes, read_notes
 from windrow.sql.queries import read_query
 from windrow.sql.statements import read_statement
+from windrow.sql.words import STATEMENTS
 
 _RULES = Rules(read_expr, read_sort_key, read_query)
 _ANNOTATION = re.compile(r"--\s*@([A-Za-z_][\w.-]*)\s*:\s*(.*?)\s*")
 # Trees are walked, compared and pickled by recursion; this leaves room for a few frames a level below Python's thousand.
 _MAX_HEIGHT = 150
+# CREATE TABLE IF NOT EXISTS name (: the name of a definition is the last word before these.
+_AFTER_NAME = ("(", "AS", "FROM", "WITH", "USING")
 
 
 def parse(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Script:
@@ -34,24 +40,67 @@ def parse(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) 
     >>> [type(s).__name__ for s in parse("SHOW JOBS; SELECT 1").statements]
     ['Show', 'SelectStatement']
     """
-    source = SourceText(substitute(text, env or {}, name), name)
+    reading = read(text, name, env)
+    if reading.faults:
+        raise SqlError(reading.faults, reading.script.source)
+    return reading.script
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What could be read of a text: its sound statements, the faults of the others, and the names that those would have defined."""
+
+    script: Script
+    faults: tuple[Diagnostic, ...]
+    lost_names: frozenset[str]
+
+
+def read(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Reading:
+    """Every statement that can be read, and every fault of those that cannot; raises SqlError for placeholders only."""
+    source = SourceText(substitute(text, env or {}, name), name, text)
     faults: list[Diagnostic] = []
+    lost: set[str] = set()
     statements: list[Statement] = []
     done = 0
-    for tokens, end in _split(tokenize(source.text), len(source.text.rstrip())):
+    for tokens, end in split_statements(tokenize(source.text), len(source.text.rstrip())):
         if tokens:
             try:
-                statement = _read(tokens, end)
+                statement = _read(tokens, end, source.text)
                 statement = replace(statement, annotations=_annotations(source.text, done, tokens[0].start))
                 statements.append(replace(statement, notes=notes_of(statement).notes))
             except _FaultsError as found:
                 faults.extend(found.diagnostics)
+                lost |= _defined_names(tokens)
         done = end
     if not statements and not faults:
         faults.append(Diagnostic(codes.EMPTY, f"no statement in {name}", Span(0, 1), "write a statement such as SELECT * FROM trades"))
-    if faults:
-        raise SqlError(tuple(faults), source)
-    return Script(tuple(statements), source)
+    return Reading(Script(tuple(statements), source), tuple(faults), frozenset(lost))
+
+
+def unaffected(reading: Reading) -> Script:
+    """The sound statements that use nothing which an unreadable one would have defined, directly or by way of another."""
+    lost = set(reading.lost_names)
+    kept = list(reading.script.statements)
+    while True:
+        hit = [statement for statement in kept if lost & _words(statement, reading.script.source)]
+        if not hit:
+            return replace(reading.script, statements=tuple(kept))
+        kept = [statement for statement in kept if statement not in hit]
+        lost |= {str(getattr(statement, "name", "")).lower() for statement in hit} - {""}
+
+
+def _words(statement: Statement, source: SourceText) -> set[str]:
+    span = statement.span or Span(0, len(source.text))
+    return {token.text.lower() for token in tokenize(source.text[span.start : span.end]) if token.kind in (Kind.WORD, Kind.QUOTED)}
+
+
+def _defined_names(tokens: list[Token]) -> set[str]:
+    """The name that a statement which cannot be read would have defined."""
+    if tokens[0].key in STATEMENTS and tokens[0].key != "CREATE":
+        return set()
+    end = next((i for i, token in enumerate(tokens) if token.key in _AFTER_NAME), len(tokens))
+    names = [token.text.lower() for token in tokens[:end] if token.kind in (Kind.WORD, Kind.QUOTED)]
+    return set(names[-1:])
 
 
 def parse_duration(text: str) -> int | None:
@@ -119,7 +168,7 @@ class _FaultsError(Exception):
         self.diagnostics = diagnostics
 
 
-def _split(tokens: list[Token], text_end: int) -> list[tuple[list[Token], int]]:
+def split_statements(tokens: list[Token], text_end: int) -> list[tuple[list[Token], int]]:
     """The tokens of each statement, and where the statement ends: at its semicolon or at the end of the text."""
     pieces: list[tuple[list[Token], int]] = []
     current: list[Token] = []
@@ -132,15 +181,18 @@ def _split(tokens: list[Token], text_end: int) -> list[tuple[list[Token], int]]:
     return [*pieces, (current, current[-1].end if current else text_end)]
 
 
-def _read(tokens: list[Token], end: int) -> Statement:
+def _read(tokens: list[Token], end: int, text: str) -> Statement:
     junk = [token.fault for token in tokens if token.kind is Kind.JUNK and token.fault is not None]
     if junk:
-        raise _FaultsError(*junk)
+        escaped = explain_phrase(tokens, text, junk[0])
+        raise _FaultsError(*([escaped] if escaped is not None else junk))
     too_deep = Diagnostic(codes.TOO_DEEP, "this statement is nested too deeply", tokens[0].span, NESTING_HINT)
     try:
         statement = read_statement(Cursor(tokens, end, _RULES))
     except SyntaxFaultError as fault:
-        raise _FaultsError(fault.diagnostic) from None
+        found = fault.diagnostic
+        explained = explain_phrase(tokens, text, found) or explain_foreign(FOREIGN_WORDS, tokens, text, found)
+        raise _FaultsError(explained or found) from None
     except RecursionError:
         raise _FaultsError(too_deep) from None
     if _height(statement) > _MAX_HEIGHT:
@@ -166,11 +218,16 @@ def _height(root: Node) -> int:
     return height
 
 
+def match_annotation(comment: str) -> re.Match[str] | None:
+    """Key and value of a comment that is an annotation."""
+    return _ANNOTATION.fullmatch(comment)
+
+
 def _annotations(text: str, start: int, end: int) -> tuple[Annotation, ...]:
     """The ``-- @key: value`` comments between the statement before and this one."""
     found = []
     for span in comments(text, start, end):
-        match = _ANNOTATION.fullmatch(text[span.start : span.end])
+        match = match_annotation(text[span.start : span.end])
         if match:
             value = Span(span.start + match.start(2), span.start + match.end(2))
             found.append(Annotation(match[1], match[2], value, span=span))

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from windrow.model.expr import Call, Expr, Interval
+from dataclasses import dataclass
+
+from windrow.model.expr import Call, Expr
 from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Source, Within
 from windrow.sql import codes
-from windrow.sql.cursor import Cursor, SyntaxFaultError
+from windrow.sql.asof import read_asof_join, starts_asof
+from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
-from windrow.sql.durations import show_duration
-from windrow.sql.lengths import read_duration, read_interval, starts_interval
+from windrow.sql.layout import render_window
+from windrow.sql.lengths import read_duration
+from windrow.sql.window_functions import WindowTable, at_window_table, read_window_table
+from windrow.sql.words import quote_name
 
 
-def read_from(cursor: Cursor) -> tuple[Source, tuple[Join, ...], tuple[LateralView, ...]]:
+@dataclass(frozen=True)
+class From:
+    """What follows FROM, up to the first clause; ``window`` is there if the source is a window table function."""
+
+    source: Source
+    joins: tuple[Join, ...]
+    views: tuple[LateralView, ...]
+    window: WindowTable | None = None
+
+
+def read_from(cursor: Cursor) -> From:
     """What follows FROM, up to the first clause."""
-    source = _read_source(cursor)
+    window = read_window_table(cursor) if at_window_table(cursor) else None
+    source = _read_source(cursor) if window is None else window.source
     joins: list[Join] = []
     views: list[LateralView] = []
     while True:
         start = cursor.peek()
         if (is_outer := _take_unnest(cursor)) is not None:
             views.append(_read_unnest(cursor, start, is_outer))
-        elif views and cursor.at_any((",", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")):
+        elif views and cursor.at_any((",", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "ASOF")):
             break
         elif cursor.take(","):
             joins.append(Join(JoinKind.CROSS, _read_source(cursor), span=cursor.since(start)))
+        elif starts_asof(cursor):
+            joins.append(read_asof_join(cursor, _read_source))
         elif kind := _read_join_kind(cursor):
             joins.append(_read_join(cursor, kind, start))
         else:
             break
     while cursor.take("LATERAL"):
         views.append(_read_lateral_view(cursor))
-    if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", ",")):
+    if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "ASOF", ",")):
         raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW and UNNEST", hint="move it behind the join")
-    return source, tuple(joins), tuple(views)
+    return From(source, tuple(joins), tuple(views), window)
 
 
 _BEFORE_UNNEST = ((",",), ("CROSS", "JOIN"), ("INNER", "JOIN"), ("JOIN",), ("LEFT", "OUTER", "JOIN"), ("LEFT", "JOIN"))
@@ -71,8 +89,10 @@ def _read_source(cursor: Cursor) -> Source:
         cursor.expect(")")
         alias = cursor.alias()
         return DerivedSource(query, alias, span=cursor.since(start))
-    if cursor.at("TABLE", "(") or (start.key in _WINDOW_TABLES and cursor.peek(1).key == "("):
-        raise _window_table(cursor)
+    if at_window_table(cursor):
+        table = read_window_table(cursor)
+        hint = f"write JOIN {quote_name(table.source.name)} ... {render_window(table.window)} once, behind the joins"
+        raise cursor.fault(codes.FOREIGN, "streams that are joined in a window have one WINDOW clause", table.span, hint)
     name = cursor.name("the name of a stream or table")
     as_of = _read_as_of(cursor)
     alias = cursor.alias()
@@ -80,34 +100,6 @@ def _read_source(cursor: Cursor) -> Source:
         as_of = _read_as_of(cursor)
     # The span is the name alone: that is what a caret about an unknown stream points at.
     return NamedSource(name, alias, as_of, span=start.span)
-
-
-# Flink's table functions, and what they are called in a WINDOW clause.
-_WINDOW_TABLES = {"TUMBLE": "TUMBLING", "HOP": "SLIDING", "SESSION": "SESSION", "CUMULATE": "TUMBLING"}
-
-
-def _window_table(cursor: Cursor) -> SyntaxFaultError:
-    """Windows are a clause here: the hint says what TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL ...)) is in it."""
-    start = cursor.peek()
-    stream, kind = "stream", "TUMBLING"
-    lengths: list[str] = []
-    depth = 0
-    while cursor.peek().kind is not Kind.END:
-        token = cursor.peek()
-        if starts_interval(cursor):
-            length = read_interval(cursor)
-            lengths += [show_duration(length.micros)] if isinstance(length, Interval) else []
-            continue
-        cursor.advance()
-        kind = _WINDOW_TABLES.get(token.key, kind)
-        if token.key == "TABLE" and cursor.peek().kind in (Kind.WORD, Kind.QUOTED) and cursor.peek(1).key != "(":
-            stream = cursor.peek().text
-        depth += {"(": 1, ")": -1}.get(token.key, 0)
-        if not depth and token.key == ")":
-            break
-    # HOP names its slide first, the clause its size.
-    hint = f"write FROM {stream} ... WINDOW {kind}({', '.join(reversed(lengths)) or '1m'})"
-    return cursor.fault(codes.SYNTAX, "a window is a clause, not a table", cursor.since(start), hint)
 
 
 def _read_as_of(cursor: Cursor) -> Expr | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from windrow.model.expr import Column
 from windrow.model.options import Options
@@ -29,6 +29,7 @@ from windrow.sql.data_types import read_type
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.options import at_options, read_options
 from windrow.sql.queries import read_query_with_options
+from windrow.sql.watermark_for import WatermarkFor, read_watermark_for, with_watermark
 from windrow.sql.words import STATEMENTS, nearest
 
 
@@ -77,16 +78,16 @@ def _read_create(cursor: Cursor) -> Statement:
 def _read_create_source(cursor: Cursor, is_table: bool) -> Statement:
     kind = "table" if is_table else "stream"
     name = cursor.name(f"the name of a {kind}")
-    columns: tuple[ColumnDef, ...] = ()
-    keys: tuple[str, ...] = ()
     has_columns = cursor.at("(")
-    if has_columns:
-        columns, keys = _read_columns(cursor, is_table)
+    listed = _read_columns(cursor, is_table) if has_columns else _Listed()
     options = read_options(cursor) if at_options(cursor) else Options()
+    if listed.watermark is not None:
+        options = with_watermark(cursor, options, listed.watermark)
     if not has_columns and cursor.take("AS"):
         return _read_create_as(cursor, name, options, is_table)
     if not has_columns and not options:
         raise cursor.expected("( and columns, AS and a query, or WITH (...)", "AS", "WITH")
+    columns, keys = tuple(listed.columns), listed.keys or tuple(listed.beside)
     return CreateTable(name, columns, keys, options) if is_table else CreateStream(name, columns, options)
 
 
@@ -100,32 +101,56 @@ def _read_create_as(cursor: Cursor, name: str, early: Options, is_table: bool) -
     return CreateTableAs(name, query, both) if is_table else CreateStreamAs(name, query, both)
 
 
-def _read_columns(cursor: Cursor, is_table: bool) -> tuple[tuple[ColumnDef, ...], tuple[str, ...]]:
-    """The columns, and the names that PRIMARY KEY marks, beside a column or as an entry of its own."""
+@dataclass
+class _Listed:
+    """What stands between the parentheses of a CREATE: ``keys`` are an entry of their own, those ``beside`` mark their columns."""
+
+    columns: list[ColumnDef] = field(default_factory=list)
+    keys: tuple[str, ...] = ()
+    beside: list[str] = field(default_factory=list)
+    watermark: WatermarkFor | None = None
+
+
+def _read_columns(cursor: Cursor, is_table: bool) -> _Listed:
+    """The columns, the names that PRIMARY KEY marks, and WATERMARK FOR."""
     cursor.expect("(")
-    columns: list[ColumnDef] = []
-    beside: list[str] = []
-    listed: tuple[str, ...] = ()
-    while not columns or cursor.take(","):
+    listed = _Listed()
+    while not listed.columns or cursor.take(","):
         word = cursor.peek()
-        if cursor.at("PRIMARY", "KEY") and columns:
-            _check_key(cursor, is_table, word)
-            cursor.take("PRIMARY", "KEY")
-            if listed or beside:
-                raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
-            listed = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
-            continue
-        columns.append(_read_column(cursor))
-        word = cursor.peek()
-        if cursor.take("PRIMARY", "KEY"):
-            _check_key(cursor, is_table, word)
-            if listed:
-                raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
-            beside.append(columns[-1].name)
-            if cursor.take("NOT", "NULL"):
-                columns[-1] = replace(columns[-1], nullable=False)
+        if cursor.at("PRIMARY", "KEY") and listed.columns:
+            _read_listed_key(cursor, listed, is_table)
+        elif cursor.at("WATERMARK", "FOR") and listed.columns:
+            if listed.watermark is not None:
+                raise cursor.fault(codes.REPEATED, "WATERMARK FOR is given twice", word.span, "keep one of them")
+            listed.watermark = read_watermark_for(cursor, is_table)
+        else:
+            _read_listed_column(cursor, listed, is_table)
     cursor.expect(")")
-    return tuple(columns), listed or tuple(beside)
+    return listed
+
+
+def _read_listed_key(cursor: Cursor, listed: _Listed, is_table: bool) -> None:
+    word = cursor.peek()
+    _check_key(cursor, is_table, word)
+    cursor.take("PRIMARY", "KEY")
+    if listed.keys or listed.beside:
+        raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
+    listed.keys = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
+    # Flink's words for what is always so: nobody looks whether the key is unique.
+    cursor.take("NOT", "ENFORCED")
+
+
+def _read_listed_column(cursor: Cursor, listed: _Listed, is_table: bool) -> None:
+    listed.columns.append(_read_column(cursor))
+    word = cursor.peek()
+    if not cursor.take("PRIMARY", "KEY"):
+        return
+    _check_key(cursor, is_table, word)
+    if listed.keys:
+        raise cursor.fault(codes.REPEATED, "PRIMARY KEY is given twice", word.span, "keep one: PRIMARY KEY (a, b)")
+    listed.beside.append(listed.columns[-1].name)
+    if not cursor.take("NOT", "ENFORCED") and cursor.take("NOT", "NULL"):
+        listed.columns[-1] = replace(listed.columns[-1], nullable=False)
 
 
 def _check_key(cursor: Cursor, is_table: bool, word: Token) -> None:

@@ -8,24 +8,14 @@ from typing import Any
 
 from windrow.model.expr import Column
 from windrow.model.place import Span
-from windrow.model.window import EventTime, ProcessingTime, Rows, Session, Sliding, TimeDomain, Tumbling, WindowClause, WindowKind
+from windrow.model.window import EventTime, ProcessingTime, TimeDomain, WindowClause
+from windrow.model.window_kinds import KINDS, SPELLINGS, CountedKind, FixedKind, MovingKind, WindowKind
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.lengths import read_duration
 from windrow.sql.triggers import read_late_strategy, read_triggers, read_watermark
 from windrow.sql.words import nearest
-
-_KINDS = {
-    "TUMBLING": "TUMBLING",
-    "TUMBLE": "TUMBLING",
-    "SLIDING": "SLIDING",
-    "HOPPING": "SLIDING",
-    "HOP": "SLIDING",
-    "SESSION": "SESSION",
-    "ROWS": "ROWS",
-}
-_EXAMPLES = {"TUMBLING": "TUMBLING(5m)", "SLIDING": "SLIDING(10m, 1m)", "SESSION": "SESSION(30m)", "ROWS": "ROWS(100)"}
 
 
 @dataclass
@@ -37,32 +27,42 @@ class _Arguments:
     max_length: int | None = None
     offset: int | None = None
     is_timeout: bool = False
+    # ksqlDB's GRACE PERIOD.
+    lateness: int | None = None
 
 
 def read_window(cursor: Cursor) -> WindowClause:
     """What follows the word WINDOW."""
     start = cursor.last()
     word = cursor.peek()
-    if word.key not in _KINDS:
-        close = nearest(word.text, _KINDS)
-        hint = f"did you mean {_EXAMPLES[_KINDS[close]]}?" if close else f"write one of {', '.join(_EXAMPLES.values())}"
+    if word.key not in SPELLINGS:
+        close = nearest(word.text, SPELLINGS)
+        hint = f"did you mean {SPELLINGS[close].example}?" if close else f"write one of {', '.join(kind.example for kind in KINDS)}"
         raise cursor.fault(codes.BAD_WINDOW, f"expected a kind of window, found {word.shown}", hint=hint)
     cursor.advance()
-    if _KINDS[word.key] == "ROWS":
-        kind: WindowKind = Rows(cursor.in_parentheses(lambda inner: inner.count("the number of rows")), span=cursor.since(word))
+    kind: WindowKind
+    wanted: Any = SPELLINGS[word.key]
+    if issubclass(wanted, CountedKind):
+        kind = wanted(cursor.in_parentheses(lambda inner: inner.count("the number of rows")), span=cursor.since(word))
         arguments = _Arguments()
     else:
         arguments = cursor.in_parentheses(_read_arguments)
         if cursor.take("OFFSET"):
             _read_offset(cursor, arguments)
         kind = _build_kind(cursor, word, arguments)
-    return _read_sub_clauses(cursor, kind, arguments.time, start)
+    return _read_sub_clauses(cursor, kind, arguments, start)
+
+
+def build_window(cursor: Cursor, word: Token, lengths: list[tuple[int, Span]], time: EventTime, offset: int | None) -> WindowClause:
+    """The clause of a window that was written as a function: lengths in the order of the clause."""
+    kind = _build_kind(cursor, word, _Arguments(lengths, offset=offset))
+    return WindowClause(kind, time, span=cursor.since(word))
 
 
 def _read_arguments(cursor: Cursor) -> _Arguments:
     arguments = _Arguments()
     _read_argument(cursor, arguments)
-    while cursor.take(",") or cursor.at_any(("TIMEOUT", "OFFSET")):
+    while cursor.take(",") or cursor.at_any(("TIMEOUT", "OFFSET", "MAX")):
         if cursor.take("TIMEOUT"):
             if arguments.is_timeout or len(arguments.lengths) != 1:
                 raise cursor.fault(codes.BAD_WINDOW, "TIMEOUT follows the gap of a session", cursor.last().span, "SESSION(30m TIMEOUT)")
@@ -82,13 +82,32 @@ def _read_argument(cursor: Cursor, arguments: _Arguments) -> None:
             raise cursor.fault(codes.REPEATED, "MAX is given twice", token.span, "keep one of them")
         micros = read_duration(cursor)
         arguments.max_length = _positive(cursor, "MAX", micros, cursor.since(token))
+    elif cursor.at("SIZE") and _is_length(cursor.peek(1)):
+        cursor.advance()
+        _read_length(cursor, arguments, 0)
+    elif cursor.take("ADVANCE", "BY"):
+        _read_length(cursor, arguments, 1)
+    elif cursor.take("GRACE", "PERIOD"):
+        if arguments.lateness is not None:
+            raise cursor.fault(codes.REPEATED, "GRACE PERIOD is given twice", token.span, "keep one of them")
+        arguments.lateness = _read_lateness(cursor)
     elif token.kind in (Kind.WORD, Kind.QUOTED) and not (token.key == "INTERVAL" and cursor.peek(1).kind is not Kind.SYMBOL):
         if arguments.time is not None:
             raise cursor.fault(codes.REPEATED, "the time column is given twice", token.span, "keep one of them")
         arguments.time = _event_time(cursor)
     else:
-        micros = read_duration(cursor)
-        arguments.lengths.append((micros, cursor.since(token)))
+        _read_length(cursor, arguments, len(arguments.lengths))
+
+
+def _read_length(cursor: Cursor, arguments: _Arguments, place: int) -> None:
+    """A length that stands where SIZE (0) or ADVANCE BY (1) says."""
+    start = cursor.peek()
+    micros = read_duration(cursor)
+    arguments.lengths.insert(place, (micros, cursor.since(start)))
+
+
+def _is_length(token: Token) -> bool:
+    return token.kind in (Kind.NUMBER, Kind.DURATION) or token.key == "INTERVAL"
 
 
 def _read_offset(cursor: Cursor, arguments: _Arguments) -> None:
@@ -103,34 +122,36 @@ def _event_time(cursor: Cursor) -> EventTime:
     if not isinstance(column, Column):
         hint = "compute it in a query that this one reads"
         raise cursor.fault(codes.BAD_WINDOW, "the time of a window is a column", cursor.since(start), hint)
-    # The stream's own event time needs no column: the model says so with None.
+    return event_time_of(column)
+
+
+def event_time_of(column: Column) -> EventTime:
+    """The stream's own event time needs no column: the model says so with None."""
     is_own = column.qualifier is None and column.name.lower() == "_event_time"
     return EventTime(None if is_own else column, span=column.span)
 
 
 def _build_kind(cursor: Cursor, word: Token, arguments: _Arguments) -> WindowKind:
-    kind = _KINDS[word.key]
+    wanted: Any = SPELLINGS[word.key]
     span = cursor.since(word)
-    wanted = 2 if kind == "SLIDING" else 1
-    if len(arguments.lengths) != wanted:
-        what = "a size and an advance" if kind == "SLIDING" else "one gap" if kind == "SESSION" else "one size"
-        hint = f"write {word.key}{_EXAMPLES[kind][len(kind) :]}"
-        if kind == "TUMBLING" and len(arguments.lengths) == 2:
+    if len(arguments.lengths) != len(wanted.lengths):
+        hint = f"write {word.key}{wanted.example[len(wanted.word) :]}"
+        if len(arguments.lengths) > len(wanted.lengths) and issubclass(wanted, FixedKind):
             hint += ", or SLIDING(size, advance)"
-        raise cursor.fault(codes.BAD_WINDOW, f"{word.key} takes {what}, found {len(arguments.lengths)}", span, hint)
-    if kind != "SESSION" and (arguments.max_length is not None or arguments.is_timeout):
-        raise cursor.fault(codes.BAD_WINDOW, f"MAX and TIMEOUT belong to SESSION, not to {word.key}", span, _EXAMPLES["SESSION"])
-    if kind == "SESSION" and arguments.offset is not None:
-        raise cursor.fault(codes.BAD_WINDOW, "a SESSION has no OFFSET: it starts with its first row", span, _EXAMPLES["SESSION"])
+        raise cursor.fault(codes.BAD_WINDOW, f"{word.key} takes {wanted.takes}, found {len(arguments.lengths)}", span, hint)
+    is_moving = issubclass(wanted, MovingKind)
+    if not is_moving and (arguments.max_length is not None or arguments.is_timeout):
+        raise cursor.fault(codes.BAD_WINDOW, f"MAX and TIMEOUT belong to SESSION, not to {word.key}", span, SPELLINGS["SESSION"].example)
+    if is_moving and arguments.offset is not None:
+        raise cursor.fault(codes.BAD_WINDOW, f"a {word.key} has no OFFSET: it starts with its first row", span, wanted.example)
     sizes = [_positive(cursor, "the length of a window", micros, at) for micros, at in arguments.lengths]
-    if kind == "SESSION":
-        return Session(sizes[0], arguments.max_length, span=span)
-    if kind == "TUMBLING":
-        return Tumbling(sizes[0], arguments.offset or 0, span=span)
-    if sizes[1] > sizes[0]:
-        message = "the advance of a sliding window must not be longer than its size"
-        raise cursor.fault(codes.WINDOW_SIZE, message, arguments.lengths[1][1], f"the size comes first: {word.key}(10m, 1m)")
-    return Sliding(sizes[0], sizes[1], arguments.offset or 0, span=span)
+    rest = {"max_length": arguments.max_length} if is_moving else {"offset": arguments.offset or 0}
+    kind: WindowKind = wanted(**dict(zip(wanted.lengths, sizes, strict=True)), **rest, span=span)
+    for fault in kind.faults():
+        if fault.length is not None:
+            hint = fault.hint.replace(wanted.word, word.key)
+            raise cursor.fault(codes.WINDOW_SIZE, fault.message, arguments.lengths[fault.length][1], hint)
+    return kind
 
 
 def _positive(cursor: Cursor, what: str, micros: int, at: Span) -> int:
@@ -139,8 +160,10 @@ def _positive(cursor: Cursor, what: str, micros: int, at: Span) -> int:
     return micros
 
 
-def _read_sub_clauses(cursor: Cursor, kind: WindowKind, time: EventTime | None, start: Token) -> WindowClause:
-    found: dict[str, Any] = {} if time is None else {"time": time}
+def _read_sub_clauses(cursor: Cursor, kind: WindowKind, arguments: _Arguments, start: Token) -> WindowClause:
+    found: dict[str, Any] = {} if arguments.time is None else {"time": arguments.time}
+    if arguments.lateness is not None:
+        found["allowed_lateness"] = arguments.lateness
     while True:
         word = cursor.peek()
         match = _match_sub_clause(cursor)
@@ -159,7 +182,7 @@ def _match_sub_clause(cursor: Cursor) -> tuple[str, Callable[[Cursor], object]] 
         return "watermark", read_watermark
     if cursor.take("TRIGGER"):
         return "triggers", read_triggers
-    if cursor.take("ALLOWED_LATENESS"):
+    if cursor.take("ALLOWED_LATENESS") or cursor.take("ALLOWED", "LATENESS"):
         return "allowed_lateness", _read_lateness
     if cursor.take("LATE_DATA_STRATEGY"):
         return "late", read_late_strategy

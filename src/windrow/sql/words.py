@@ -35,14 +35,31 @@ ALIAS_AFTER_AS = frozenset({"ALL", "CROSS", "END", "GROUP", "INNER", "ORDER"})
 
 CLAUSES = ("FROM", "WHERE", "GROUP BY", "WINDOW", "HAVING", "QUALIFY", "ORDER BY", "LIMIT", "EMIT", "WITH", "JOIN", "UNION", "LATERAL VIEW")
 WINDOW_CLAUSES = ("ON EVENT_TIME", "WITH WATERMARK", "TRIGGER", "ALLOWED_LATENESS", "LATE_DATA_STRATEGY", "OFFSET")
-JOIN_WORDS = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "WITHIN", "USING", "ON")
+JOIN_WORDS = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ASOF", "WITHIN", "USING", "ON")
 STATEMENTS = ("SELECT", "WITH", "CREATE", "INSERT", "EXPLAIN", "SHOW", "DESCRIBE", "DROP")
 
 NOT_AN_ALIAS = RESERVED | frozenset(
-    {"ALLOWED_LATENESS", "EMIT", "EXCEPT", "FOR", "FULL", "INTERSECT", "LATERAL", "LATE_DATA_STRATEGY", "LEFT", "LIMIT", "MINUS"}
+    {
+        "ALLOWED_LATENESS",
+        "ASOF",
+        "EMIT",
+        "EXCEPT",
+        "FOR",
+        "FULL",
+        "INTERSECT",
+        "LATERAL",
+        "LATE_DATA_STRATEGY",
+        "LEFT",
+        "LIMIT",
+        "MATCH_CONDITION",
+        "MINUS",
+    }
     | {"NATURAL", "OFFSET", "QUALIFY", "RIGHT", "TRIGGER", "WINDOW", "WITHIN"}
 )
 """Words that never name an alias unless AS or quotes say so."""
+
+STARTS_CLAUSE = frozenset({("PRIMARY", "KEY"), ("FETCH", "FIRST"), ("FETCH", "NEXT"), ("PARTITION", "BY"), ("MATCH_RECOGNIZE", "(")})
+"""Pairs of words of which the first never names an alias."""
 
 BARE_CALLS = frozenset({"CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP", "CURRENT_USER", "CURRENT_TIMEZONE"})
 """Functions that are called without parentheses."""

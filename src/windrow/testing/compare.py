@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """A value as a case writes it: times as epoch milliseconds, decimals as numbers."""
+    """A value as a case writes it: times as epoch milliseconds, lengths of time as milliseconds, decimals as numbers."""
     match value:
         case datetime():
             aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -21,6 +21,9 @@ def plain(value: Any) -> Any:
             return micros // 1000 if micros % 1000 == 0 else micros / 1000
         case date():
             return value.isoformat()
+        case timedelta():
+            micros = value // _MICROSECOND
+            return micros // 1000 if micros % 1000 == 0 else micros / 1000
         case Decimal():
             return int(value) if value == value.to_integral_value() else float(value)
         case bytes():

@@ -1,4 +1,4 @@
-"""The two ways to run a case: the batch program by itself, and the same through Structured Streaming."""
+"""The two ways to run a case: the executor by itself, and the same through Structured Streaming."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from windrow.compiling import Compiled
+from windrow.compiler import Compiled
 from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
 from windrow.model.fate import Fate
 from windrow.model.types import TIMESTAMP
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate, Job, Read
-from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.dead_letters import DeadLetter
-from windrow.spark.flow import Flow
-from windrow.spark.folders import LocalFolder
-from windrow.spark.homes import HomeRules
-from windrow.spark.program import BatchProgram
-from windrow.spark.querying import Select
-from windrow.spark.reading import read_all
-from windrow.spark.state_store import StateStore
+from windrow.spark.execution.batch import BatchInput, BatchResult
+from windrow.spark.execution.dead_letters import DeadLetter, instant
+from windrow.spark.execution.executor import BatchExecutor
+from windrow.spark.operators.state_columns import column_meanings
+from windrow.spark.query.flow import Flow
+from windrow.spark.query.runner import LazyRelation
+from windrow.spark.scan.row_reader import read_all
+from windrow.spark.state.backends import StateBackendRules
+from windrow.spark.state.state_store import StateStore
+from windrow.storage import LocalFolder
+from windrow.testing.open_windows import open_windows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +50,8 @@ class Outcome:
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     dead_letters: list[dict[str, Any]] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
+    # What was still open at the end, by statement, in a sentence.
+    still_open: dict[str, str] = field(default_factory=dict)
     _arrived: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @staticmethod
@@ -69,7 +73,7 @@ class Outcome:
             self.outputs.setdefault(name, []).extend(table_of(spark, flow).to_pylist(maps_as_pydicts="lossy"))
         # In a batch they stand as Spark's tasks gave them, which is by chance.
         for letter in sorted(result.dead_letters, key=self._arrival):
-            row = {**dict(letter.row), **letter.values}
+            row = {**dict(letter.row), **letter.values, **_lateness(letter)}
             self.dead_letters.append(row)
             stream = self.late_streams.get(letter.statement or "")
             if letter.fate is Fate.LATE and stream is not None:
@@ -83,6 +87,20 @@ class Outcome:
         wanted = name.lower()
         return next((rows for key, rows in self.outputs.items() if key.lower() == wanted), [])
 
+    def still_open_of(self, name: str) -> str | None:
+        """Of the statement itself, else of any that it may read from."""
+        wanted = name.lower()
+        own = next((text for key, text in self.still_open.items() if key.lower() == wanted), None)
+        return own or next((f"{key}: {text}" for key, text in self.still_open.items()), None)
+
+
+def _lateness(letter: DeadLetter) -> dict[str, Any]:
+    """What a late row was judged by, under names that no column of the user's has."""
+    if letter.late is None:
+        return {}
+    late_by = timedelta(microseconds=letter.late.late_by)
+    return {"_watermark": instant(letter.late.watermark), "_late_by": late_by, "_late_window_end": instant(letter.late.window_end)}
+
 
 class Engine(Protocol):
     def feed(self, rows: Rows) -> None: ...
@@ -95,7 +113,7 @@ class Engine(Protocol):
 
 
 class DirectEngine:
-    """Calls each job's program with one frame a source and batch: no query, no offset log."""
+    """Calls each job's executor with one frame a source and batch: no query, no offset log."""
 
     def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str) -> None:
         self._spark = spark
@@ -116,11 +134,11 @@ class DirectEngine:
     def _step(self, rows: Sequence[tuple[str, Mapping[str, Any], int]] = (), *, is_end: bool = False, force: int | None = None) -> None:
         self._batch += 1
         for run in self._runs:
-            given = {read.name: Select(frame) for read in run.job.reads if (frame := self._frame(read, rows)) is not None}
+            given = {read.name: LazyRelation(frame) for read in run.job.reads if (frame := self._frame(read, rows)) is not None}
             for table in run.job.tables:
                 if (frame := self._frame(table.read, rows)) is not None:
-                    run.program.tables.take(table.name, frame)
-            result = run.program.run(BatchInput(self._batch, given, self._now, is_end, force))
+                    run.executor.tables.take(table.name, frame)
+            result = run.executor.run(BatchInput(self._batch, given, self._now, is_end, force))
             self._outcome.take(result, self._spark)
             run.commit(result)
 
@@ -148,7 +166,8 @@ class DirectEngine:
 
     def finish(self) -> Outcome:
         for run in self._runs:
-            self._outcome.ledger.add(run.program.state.ledger)
+            self._outcome.ledger.add(run.executor.state.ledger)
+            self._outcome.still_open.update(open_windows_of(run.executor))
         return self._outcome
 
     def close(self) -> None:
@@ -156,7 +175,7 @@ class DirectEngine:
 
 
 class _JobRun:
-    """One job's program with its durable state."""
+    """One job's executor with its durable state."""
 
     def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path, home: str) -> None:
         self.job = job
@@ -165,25 +184,25 @@ class _JobRun:
         self._store: StateStore | None = None
         self._folder = folder
         self._changes: list[BatchResult] = []
-        self._rules = HomeRules(str(folder / "buckets"), home, buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
-        self.program = BatchProgram(spark, job, self._partitions, self._rules)
+        self._rules = StateBackendRules(str(folder / "buckets"), home, buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
+        self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
 
     def commit(self, result: BatchResult) -> None:
         self._changes.append(result)
-        self.program.commit(result)
+        self.executor.commit(result)
 
     def restart(self, batch_id: int) -> None:
         """Write what a job would have written by now, forget everything, and come back from the files."""
-        store = self._store or StateStore(LocalFolder(self._folder), SNAPSHOT_EVERY)
+        store = self._store or StateStore(LocalFolder(self._folder), SNAPSHOT_EVERY, meanings=column_meanings(self.job))
         self._store = store
         for result in self._changes:
             assert result.change is not None
             store.save(result.change)
         self._changes.clear()
-        store.settle(self.program.state)
-        fresh = BatchProgram(self._spark, self.job, self._partitions, self._rules, self.program.tables)
+        store.settle(self.executor.state)
+        fresh = BatchExecutor(self._spark, self.job, self._partitions, self._rules, self.executor.tables)
         fresh.state = store.load(batch_id, fresh.steps)
-        self.program = fresh
+        self.executor = fresh
 
 
 def arrival_after(rows: Rows, now: int) -> int:

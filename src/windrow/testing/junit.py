@@ -37,14 +37,18 @@ def junit_xml(verdicts: Iterable[Verdict]) -> str:
 
 
 def _totals(verdicts: list[Verdict]) -> dict[str, str]:
-    failed = sum(not verdict.passed for verdict in verdicts)
-    return {"tests": str(len(verdicts)), "failures": str(failed), "errors": "0", "time": f"{sum(v.seconds for v in verdicts):.3f}"}
+    skipped = sum(verdict.skipped is not None for verdict in verdicts)
+    failed = sum(not verdict.passed for verdict in verdicts) - skipped
+    counts = {"tests": str(len(verdicts)), "failures": str(failed), "errors": "0", "skipped": str(skipped)}
+    return {**counts, "time": f"{sum(v.seconds for v in verdicts):.3f}"}
 
 
 def _add_case(suite: ElementTree.Element, file: str, verdict: Verdict) -> None:
     name = {"name": _clean(verdict.case.name), "classname": _clean(Path(file).stem), "time": f"{verdict.seconds:.3f}"}
     case = ElementTree.SubElement(suite, "testcase", name)
-    if not verdict.passed:
+    if verdict.skipped is not None:
+        ElementTree.SubElement(case, "skipped", {"message": _clean(verdict.skipped)})
+    elif not verdict.passed:
         message = _clean(verdict.message)
         failure = ElementTree.SubElement(case, "failure", {"type": verdict.code or "difference", "message": message.partition("\n")[0]})
         failure.text = message

@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from windrow.compiling import Compiled
+from windrow.compiler import Compiled
 from windrow.connectors.memory.runtime import FOLDERS, rows_to_table, table_stream
 from windrow.connectors.runtime import SourceStream
 from windrow.jobs.inputs import Inputs
 from windrow.jobs.options import RunOptions
 from windrow.jobs.replays import NO_REPLAY, Replay
 from windrow.jobs.runner import RunningJob
-from windrow.plan.stages import Job, LoadTable
-from windrow.spark.batch import BatchInput, BatchResult
-from windrow.spark.querying import Select
-from windrow.spark.reading import read_all
+from windrow.plan.stages import Job, LoadTable, Read
+from windrow.spark.execution.batch import BatchInput, BatchResult
+from windrow.spark.query.runner import LazyRelation
+from windrow.spark.scan.row_reader import read_all
 from windrow.testing.engine import FEW_BUCKETS, SNAPSHOT_EVERY, Outcome, Rows, arrival_after, typed_row
+from windrow.testing.file_inputs import reading_files, write_file
+from windrow.testing.open_windows import open_windows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class StreamingEngine:
-    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str) -> None:
+    """``format_`` says what rows are: files of the files connector, or records with all that a row may state of itself (None)."""
+
+    def __init__(
+        self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str, format_: str | None = None
+    ) -> None:
         self._spark = spark
         self._plan = compiled.plan
+        self._format = format_
+        if format_ is not None:
+            self._plan = replace(compiled.plan, jobs=tuple(reading_files(job, folder / "input", format_) for job in compiled.plan.jobs))
         self._folder = folder
         self._partitions = partitions
         self._outcome = Outcome.of(compiled.plan.jobs)
@@ -59,7 +69,7 @@ class StreamingEngine:
             for read in job.reads:
                 own = [typed_row(read, row) for stream, row in rows if stream.lower() == read.name.lower()]
                 if own:
-                    self._write(read.name, own)
+                    self._write(read, own)
         self._seq += len(rows)
         self._settle()
 
@@ -68,11 +78,18 @@ class StreamingEngine:
         for table in {table.name: table for job in self._plan.jobs for table in job.tables}.values():
             own = [typed_row(table.read, row) for stream, row in rows if stream.lower() == table.name.lower()]
             if own:
-                self._write(table.name, own)
+                self._write_records(table.name, own)
                 for job in self._jobs:
                     job.take_table(table, rows_to_table(own, self._seq))
 
-    def _write(self, stream: str, rows: list[Mapping[str, Any]]) -> None:
+    def _write(self, read: Read, rows: list[Mapping[str, Any]]) -> None:
+        if self._format is None:
+            self._write_records(read.name, rows)
+            return
+        write_file(FOLDERS[read.name] / f"{self._files:06d}.{self._format}", read, rows)
+        self._files += 1
+
+    def _write_records(self, stream: str, rows: list[Mapping[str, Any]]) -> None:
         """One file is one micro-batch. It appears under its name only when it is whole."""
         stamped = [row if row.get("_timestamp") is not None else {**row, "_timestamp": self.now // 1000} for row in rows]
         hidden = FOLDERS[stream] / f".{self._files:06d}.tmp"
@@ -88,7 +105,7 @@ class StreamingEngine:
         """A batch without rows, in which time does something."""
         for job in self._jobs:
             job.force, job.is_end = force, is_end
-            self._write(job.job.reads[0].name, [])
+            self._write(job.job.reads[0], [])
             job.drain()
             job.force, job.is_end = None, False
 
@@ -110,6 +127,7 @@ class StreamingEngine:
     def finish(self) -> Outcome:
         for job in self._jobs:
             self._outcome.ledger.add(job.status().ledger)
+            self._outcome.still_open.update(job.still_open())
         return self._outcome
 
     def gather(self, result: BatchResult) -> None:
@@ -149,7 +167,7 @@ class _CaseJob(RunningJob):
     def _arrival_of(self, _batch_id: int) -> int:
         return self._case.now
 
-    def _batch_input(self, batch_id: int, rows: dict[str, Select], now: int) -> BatchInput:
+    def _batch_input(self, batch_id: int, rows: dict[str, LazyRelation], now: int) -> BatchInput:
         # Of a stream without columns nobody has said anything, and it brings nothing.
         known = {read.name for read in self.job.reads if read.columns}
         return BatchInput(batch_id, {name: own for name, own in rows.items() if name in known}, now, self.is_end, self.force)
@@ -160,7 +178,10 @@ class _CaseJob(RunningJob):
 
     def take_table(self, table: LoadTable, rows: pa.Table) -> None:
         if table in self.job.tables:
-            self._program.tables.take(table.name, read_all(table.read, table_stream(self._spark, rows, 1), self._case.now))
+            self._executor.tables.take(table.name, read_all(table.read, table_stream(self._spark, rows, 1), self._case.now))
+
+    def still_open(self) -> dict[str, str]:
+        return open_windows_of(self._executor)
 
     def drain(self) -> None:
         assert self.query is not None

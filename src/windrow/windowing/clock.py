@@ -103,6 +103,19 @@ class Clock:
             return ()
         return tuple(i for i, p in self.partitions.items() if self.now - p.seen_at >= idle_timeout)
 
+    def slowest(self, idle_timeout: int | None) -> tuple[int, Progress] | None:
+        """The partition that holds the watermark back: one that has sent nothing yet, else the one that has come least far.
+
+        >>> Clock.start([0, 1], now=0).advance({0: 12}, now=0).slowest(None)
+        (1, Progress(greatest=None, seen_at=0))
+        """
+        idle = set(self.idle(idle_timeout))
+        active = {i: p for i, p in self.partitions.items() if i not in idle}
+        if not active:
+            return None
+        least = min(active, key=lambda i: (-1, 0) if (reached := active[i].greatest) is None else (0, reached))
+        return least, active[least]
+
     def to_json(self) -> dict[str, Any]:
         return {
             "partitions": {str(i): [p.greatest, p.seen_at] for i, p in self.partitions.items()},

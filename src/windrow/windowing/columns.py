@@ -6,11 +6,15 @@ Times are whole microseconds since the epoch (INT64), so that nothing depends on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import polars as pl
+from windrow.lazy import LazyModule
+from windrow.model.accumulation import Accumulation
 
-from windrow.model.running import Run
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LazyModule("polars")
 
 SLICE = "_slice"  # start of the slice (or of the pane's window) that a partial belongs to
 COUNT = "_n"  # rows merged into a partial
@@ -40,7 +44,7 @@ class Layout:
     merges: tuple[pl.Expr, ...]
     parts: tuple[str, ...]
     # How each part runs up, where all of them do: two totals of numbers are then put together row by row, without grouping.
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Accumulation, ...] = ()
 
     def merge(self, frame: pl.DataFrame, *by: str) -> pl.DataFrame:
         """One row per group and ``by`` columns, with all its partials merged."""

@@ -22,9 +22,9 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
-from windrow.windowing.shelf import Shelf
-from windrow.windowing.speech import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, Speech
-from windrow.windowing.step import StepResult, Tables, Tick, stack
+from windrow.windowing.delta_table import DeltaTable
+from windrow.windowing.emit_policy import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, EmitPolicy
+from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 _NUMBER = "_number"
 _BEFORE = "_before"
@@ -42,19 +42,19 @@ class CountStep:
 
     layout: Layout
     count: int
-    speech: Speech = AT_CLOSE
+    emit_policy: EmitPolicy = AT_CLOSE
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        shelf = Shelf.of(state, self.layout.keys)
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
+        shelf = DeltaTable.of(state, self.layout.keys)
         spoken: list[pl.DataFrame | None] = []
         if rows is not None and rows.height:
-            shelf, said = self._row_by_row(shelf, rows, tick) if self.speech.by_row else self._take(shelf, rows, tick)
+            shelf, said = self._row_by_row(shelf, rows, tick) if self.emit_policy.by_row else self._take(shelf, rows, tick)
             spoken.append(said)
         if not _is_end(tick):
             shelf, early = self._interval_emissions(shelf, tick)
             return StepResult(shelf.tables(), stack([*spoken, early]))
         left = shelf.everything()
-        if left is not None and self.speech.on_close:
+        if left is not None and self.emit_policy.on_close:
             closed = left.with_columns((pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(FINAL).alias(EMISSION))
             spoken.append(self._shape(closed).sort(END, START, *self.layout.keys))
         return StepResult({}, stack(spoken))
@@ -62,10 +62,10 @@ class CountStep:
     @property
     def _columns(self) -> tuple[str, ...]:
         """What is held of a window. Only triggers ask when it spoke, and whether there is anything new."""
-        books = (EMITTED_AT, DIRTY) if self.speech.is_early else ()
+        books = (EMITTED_AT, DIRTY) if self.emit_policy.is_early else ()
         return (*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *books)
 
-    def _take(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _take(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Merge what is held and the rows into windows, and let those speak that should, in the order of their last rows."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         partials = self._numbered(held, rows, tick)
@@ -75,19 +75,19 @@ class CountStep:
         )
         windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner").sort(SEQ)
         is_full = pl.col(COUNT) == self.count
-        speaks = pl.lit(self.speech.per_batch) | (is_full & self.speech.on_close)
-        kind = pl.when(is_full & self.speech.on_close).then(pl.lit(FINAL)).otherwise(pl.lit(CHANGE))
+        speaks = pl.lit(self.emit_policy.per_batch) | (is_full & self.emit_policy.on_close)
+        kind = pl.when(is_full & self.emit_policy.on_close).then(pl.lit(FINAL)).otherwise(pl.lit(CHANGE))
         after = windows.with_columns((pl.col(REVISION) + speaks.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), kind.alias(EMISSION))
         left = after.filter(~is_full).with_columns(pl.lit(True).alias(DIRTY))
         spoken = after.filter(speaks)
         said = self._shape(spoken).with_columns(spoken[SEQ])
         return shelf.put(left.select(self._columns)), said if said.height else None
 
-    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Windows that changed and have been silent for the interval of TRIGGER EVERY."""
-        if self.speech.interval is None:
+        if self.emit_policy.interval is None:
             return shelf, None
-        due = shelf.where(pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval))
+        due = shelf.where(pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval))
         if due is None:
             return shelf, None
         _, shelf = shelf.take(due.select(self.layout.keys))
@@ -97,10 +97,10 @@ class CountStep:
         spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION))).sort(START, *self.layout.keys)
         return shelf.put(said), spoken
 
-    def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
+    def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: BatchTime) -> pl.DataFrame:
         """All partials numbered by window: what is held is the beginning of window 0 of its group."""
         keys = list(self.layout.keys)
-        when = pl.col(WHEN).fill_null(False) if self.speech.when else pl.lit(False)
+        when = pl.col(WHEN).fill_null(False) if self.emit_policy.when else pl.lit(False)
         own = rows.select(*keys, FIRST, LAST, COUNT, *self.layout.parts, SEQ, when.alias(WHEN)).sort(SEQ)
         if held is None:
             own = own.with_columns(pl.lit(0, pl.Int64).alias(_BEFORE))
@@ -119,7 +119,7 @@ class CountStep:
         assert every is not None
         return every
 
-    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _row_by_row(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Single rows make a window speak: it is shown as it stood after each of them."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
@@ -131,7 +131,7 @@ class CountStep:
         every = stack(spoken)
         return shelf, None if every is None else every.sort(SEQ)
 
-    def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame]:
+    def _take_block(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame]:
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         partials = self._numbered(held, rows, tick)
         window = [*self.layout.keys, _NUMBER]
@@ -159,17 +159,17 @@ class CountStep:
 
     def _speaks(self) -> pl.Expr:
         """Whether a row makes its window speak at once. One that fills it up does so once, as the final emission if that is wanted."""
-        if self.speech.every_row:
+        if self.emit_policy.every_row:
             return pl.lit(True)
-        speaks = (pl.col(COUNT) == self.count) & self.speech.on_close
-        if self.speech.every_records is not None:
-            speaks = speaks | (pl.col(COUNT) % self.speech.every_records == 0)
+        speaks = (pl.col(COUNT) == self.count) & self.emit_policy.on_close
+        if self.emit_policy.every_records is not None:
+            speaks = speaks | (pl.col(COUNT) % self.emit_policy.every_records == 0)
         return speaks | pl.col(WHEN)
 
     def _kind(self) -> pl.Expr:
-        if self.speech.every_row:
+        if self.emit_policy.every_row:
             return pl.lit(CHANGE)
-        is_final = (pl.col(COUNT) == self.count) & self.speech.on_close
+        is_final = (pl.col(COUNT) == self.count) & self.emit_policy.on_close
         return pl.when(is_final).then(pl.lit(FINAL)).otherwise(pl.lit(EARLY))
 
     def _shape(self, said: pl.DataFrame) -> pl.DataFrame:
@@ -178,7 +178,7 @@ class CountStep:
         )
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        held = Shelf.of(state, self.layout.keys).everything()
+        held = DeltaTable.of(state, self.layout.keys).everything()
         if held is None:
             return None
         return held.select(*self.layout.keys, pl.col(FIRST).alias(START), pl.col(LAST).alias(END), COUNT)
@@ -195,5 +195,5 @@ def _up_to_each(partials: pl.DataFrame, window: list[str]) -> list[list[int]]:
     return members
 
 
-def _is_end(tick: Tick) -> bool:
+def _is_end(tick: BatchTime) -> bool:
     return tick.after is not None and tick.after >= FOREVER

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.step import StepResult, Tables, Tick, WindowStep, stack
+from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep, stack
 
 EPOCH = "_epoch"  # number of the piece
 SINCE = "_since"  # watermark when the piece began; NULL for the first, which begins with the batch
@@ -25,7 +25,7 @@ class EpochStep:
 
     inner: WindowStep
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
         if rows is None or EPOCH not in rows.columns:
             return self.inner.step(state, rows, tick)
         pieces = sorted(rows.partition_by(EPOCH), key=lambda piece: piece[EPOCH][0])
@@ -33,18 +33,18 @@ class EpochStep:
         emissions: list[pl.DataFrame | None] = []
         rejected: list[int] = []
         if starts[0] != tick.before:
-            opening = self.inner.step(state, None, Tick(tick.before, starts[0], tick.now))
+            opening = self.inner.step(state, None, BatchTime(tick.before, starts[0], tick.now))
             state = opening.state
             emissions.append(_numbered(opening.emissions, _OPENING))
         for piece, before, after in zip(pieces, starts, [*starts[1:], tick.after], strict=True):
             own = piece.drop(EPOCH, SINCE, ROW_MARK)
-            result = self.inner.step(state, own, Tick(before, after, tick.now, piece[ROW_MARK][0]))
+            result = self.inner.step(state, own, BatchTime(before, after, tick.now, piece[ROW_MARK][0]))
             state = result.state
             emissions.append(_numbered(result.emissions, piece[EPOCH][0]))
             rejected.extend(result.rejected)
         return StepResult(state, stack(emissions), tuple(rejected))
 
-    def _starts(self, pieces: list[pl.DataFrame], tick: Tick) -> list[int | None]:
+    def _starts(self, pieces: list[pl.DataFrame], tick: BatchTime) -> list[int | None]:
         """The watermark that each piece begins with: it never goes back, nor beyond the one that the batch ends with."""
         starts: list[int | None] = []
         at = tick.before

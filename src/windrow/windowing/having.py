@@ -18,24 +18,24 @@ _SAID, _PLACE, _OWN, _GROUP = "_said", "_place", "_own", "_group"
 class Panes(StrEnum):
     """How an emission is known to be of the same window as one before it."""
 
-    FIXED = "fixed"  # by its start
+    FIXED = "fixed"  # by its end: windows of CUMULATE start together
     MOVING = "moving"  # by what it holds: a session grows at both ends, and takes others in
     COUNTED = "counted"  # by the group, which has one window at a time; the first emission of each has number one
 
 
 def settle(
-    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, kept_beyond: int, panes: Panes = Panes.FIXED
+    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, retention_bound: int, panes: Panes = Panes.FIXED
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """What becomes of each emission, in order, and what is known of groups afterwards.
 
     ``verdicts`` has one row per emission: its group's keys, its window's bounds, whether HAVING lets it out, and the number that it
     would have without HAVING. Gives for each whether it is said, whether as a retraction, and its revision. Windows that end at or
-    before ``kept_beyond`` are forgotten.
+    before ``retention_bound`` are forgotten.
     """
     verdicts = verdicts.with_columns(pl.col(LET_OUT).fill_null(False))
     if panes is not Panes.FIXED:
-        return _one_by_one(keys, known, verdicts, kept_beyond, panes)
-    pane = (*keys, START)
+        return _one_by_one(keys, known, verdicts, retention_bound, panes)
+    pane = (*keys, END)
     ordered = verdicts.with_row_index(_PLACE).rename({REVISION: _OWN})
     if known is None:
         seeded = ordered.with_columns(pl.lit(False).alias("_was_out"), pl.lit(0, pl.Int32).alias(_SAID))
@@ -53,11 +53,11 @@ def settle(
     spoken = pl.col(SPEAKS).cast(pl.Int32).cum_sum().over(pane, order_by=_PLACE)
     judged = judged.with_columns((pl.col(_SAID) + spoken).cast(pl.Int32).alias(REVISION))
     last = judged.filter(pl.col(_PLACE) == pl.col(_PLACE).max().over(pane))
-    fresh = last.select(*pane, END, LET_OUT, pl.col(REVISION).alias(_SAID))
+    fresh = last.select(*keys, START, END, LET_OUT, pl.col(REVISION).alias(_SAID))
     untouched = None if known is None else join_on(known, fresh.select(*pane), pane, "anti")
     after = stack([untouched, fresh])
     if after is not None:
-        after = after.filter(pl.col(END).is_null() | (pl.col(END) > kept_beyond))
+        after = after.filter(pl.col(END).is_null() | (pl.col(END) > retention_bound))
     return judged.select(SPEAKS, RETRACTS, REVISION), after
 
 
@@ -71,7 +71,7 @@ class _Said(NamedTuple):
 
 
 def _one_by_one(
-    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, kept_beyond: int, panes: Panes
+    keys: tuple[str, ...], known: pl.DataFrame | None, verdicts: pl.DataFrame, retention_bound: int, panes: Panes
 ) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     groups = _groups(keys, known, verdicts)
     held: dict[int, list[_Said]] = {}
@@ -91,7 +91,7 @@ def _one_by_one(
         revision = max((said.revision for said in mine), default=0) + (is_out or was_out)
         judged.append((is_out or was_out, was_out and not is_out, revision))
         held[group] = [*others, _Said(start, end, is_out, revision)]
-    rows = [(group, *said) for group, every in held.items() for said in every if panes is Panes.COUNTED or said.end > kept_beyond]
+    rows = [(group, *said) for group, every in held.items() for said in every if panes is Panes.COUNTED or said.end > retention_bound]
     types = {_GROUP: pl.UInt32, START: pl.Int64, END: pl.Int64, LET_OUT: pl.Boolean, _SAID: pl.Int32}
     after = pl.DataFrame(rows, types, orient="row").join(groups, on=_GROUP).select(*keys, START, END, LET_OUT, _SAID)
     return pl.DataFrame(judged, {SPEAKS: pl.Boolean, RETRACTS: pl.Boolean, REVISION: pl.Int32}, orient="row"), after

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from windrow.windowing.columns import COUNT, END, START
-from windrow.windowing.step import StepResult, Tables, Tick, stack
+from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 HELD = "held"  # the one table of a side's state
 ID = "_id"  # number of a row within its side, in arrival order
@@ -32,20 +32,25 @@ def find_pairs(
     right: tuple[pl.DataFrame | None, pl.DataFrame | None],
     keys: tuple[str, ...],
     span: Span,
+    comparable: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
     """Ids of rows that belong together, each pair once. Each side is what is held and what is new; held ones were paired before.
 
-    A NULL key is equal to nothing. The order is that of time: of the later row of a pair, then of arrival.
+    Of ``comparable`` keys, all where nothing is said, NULL is equal to nothing; of the others, NULL is equal to NULL. The order is that
+    of time: of the later row of a pair, then of arrival.
     """
+    comparable = keys if comparable is None else comparable
     everything_right = stack([right[0], right[1]])
-    found = [_pairs(left[1], everything_right, keys, span), _pairs(left[0], right[1], keys, span)]
+    found = [_pairs(left[1], everything_right, keys, span, comparable), _pairs(left[0], right[1], keys, span, comparable)]
     pairs = stack(list(found))
     if pairs is None:
         return pl.DataFrame(schema={LEFT_ID: pl.Int64, RIGHT_ID: pl.Int64})
     return pairs.sort(pl.max_horizontal(_LEFT_TIME, TIME), LEFT_ID, RIGHT_ID).select(LEFT_ID, RIGHT_ID)
 
 
-def _pairs(left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[str, ...], span: Span) -> pl.DataFrame | None:
+def _pairs(
+    left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[str, ...], span: Span, comparable: tuple[str, ...]
+) -> pl.DataFrame | None:
     if left is None or right is None or not left.height or not right.height or span.low > span.high:
         return None
     # What a left row can be paired with lies in two neighbouring buckets of the span's width: a key with many rows stays cheap.
@@ -54,12 +59,19 @@ def _pairs(left: pl.DataFrame | None, right: pl.DataFrame | None, keys: tuple[st
     first = (pl.col(_LEFT_TIME) + span.low).floordiv(width)
     ours = pl.concat([ours.with_columns(bucket.alias(_BUCKET)) for bucket in (first, first + 1)])
     theirs = right.select(*keys, pl.col(ID).alias(RIGHT_ID), TIME, pl.col(TIME).floordiv(width).alias(_BUCKET))
-    ours, theirs = _alike(ours, theirs, keys)
-    near = ours.join(theirs, on=[*keys, _BUCKET], how="inner")
+    ours, theirs = alike(ours, theirs, keys)
+    if len(comparable) < len(keys):
+        ours, theirs = (with_keys(rows, comparable) for rows in (ours, theirs))
+    near = ours.join(theirs, on=[*keys, _BUCKET], how="inner", nulls_equal=len(comparable) < len(keys))
     return near.filter((pl.col(TIME) - pl.col(_LEFT_TIME)).is_between(span.low, span.high)).select(LEFT_ID, RIGHT_ID, _LEFT_TIME, TIME)
 
 
-def _alike(left: pl.DataFrame, right: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def with_keys(rows: pl.DataFrame, comparable: tuple[str, ...]) -> pl.DataFrame:
+    """Rows without those of which a key is NULL that is equal to nothing."""
+    return rows.filter(pl.all_horizontal(pl.col(key).is_not_null() for key in comparable)) if comparable else rows
+
+
+def alike(left: pl.DataFrame, right: pl.DataFrame, keys: tuple[str, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Keys of one type: a side that had only NULLs takes the other's, numbers meet as numbers, all else as text."""
     for key in keys:
         one, other = left.schema[key], right.schema[key]
@@ -96,8 +108,10 @@ class SideStep:
     keys: tuple[str, ...]
     until: Until
     keeps: bool
+    # Keys of which NULL is equal to nothing; None: all.
+    comparable: tuple[str, ...] | None = None
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
         held = state.get(HELD)
         if rows is not None:
             new = rows.filter(~pl.col(MARK)).drop(MARK)
@@ -107,9 +121,10 @@ class SideStep:
             held = stack([held, new])
         if held is None or not held.height:
             return StepResult({})
-        stays = (self.until.of(pl.col(TIME)) > tick.reached).fill_null(False)
-        if not self.keeps and self.keys:
-            stays &= ~pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
+        stays = (self.until.of(pl.col(TIME)) > tick.watermark_after).fill_null(False)
+        comparable = self.keys if self.comparable is None else self.comparable
+        if not self.keeps and comparable:
+            stays &= ~pl.any_horizontal(pl.col(key).is_null() for key in comparable)
         kept = held.filter(stays)
         gone = held.filter(~stays & ~pl.col(MATCHED)) if self.keeps else None
         state = {HELD: kept} if kept.height else {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.model.window_kinds import FixedKind
 from windrow.windowing.columns import (
     CHANGE,
     COUNT,
@@ -29,11 +30,11 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
+from windrow.windowing.delta_table import DeltaTable
+from windrow.windowing.emit_policy import DIRTY, EMITTED_AT, WHEN, EmitPolicy
 from windrow.windowing.numbering import PANE, by_number, how_many, last_rows, pane_numbers
 from windrow.windowing.running import none_yet, put_together
-from windrow.windowing.shelf import Shelf
-from windrow.windowing.speech import DIRTY, EMITTED_AT, WHEN, Speech
-from windrow.windowing.step import StepResult, Tables, Tick, stack
+from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 SEEN_AT = "_seen_at"
 _SAID = "_said"
@@ -44,16 +45,16 @@ _OWN = "_own"
 
 @dataclass(frozen=True)
 class PaneStep:
-    """``size`` is None for groups without a window. ``ttl`` lets a group go that had no row for so long."""
+    """``kind`` is None for groups without a window. ``ttl`` lets a group go that had no row for so long."""
 
     layout: Layout
-    speech: Speech
-    size: int | None = None
+    emit_policy: EmitPolicy
+    kind: FixedKind | None = None
     lateness: int = 0
     ttl: int | None = None
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        shelf = Shelf.of(state, self._pane)
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
+        shelf = DeltaTable.of(state, self._pane)
         if self.ttl is not None:
             shelf = shelf.keep(tick.now - pl.col(SEEN_AT) < self.ttl)
         spoken: list[pl.DataFrame | None] = []
@@ -68,7 +69,7 @@ class PaneStep:
             speaks = running.select(self._speaks(rows, tick).alias("_speaks"))["_speaks"]
             spoken.append(self._row_emissions(running if speaks.all() else running.filter(speaks), tick))
             shelf = shelf.put(self._absorbed(running.with_columns(speaks), last, held, tick))
-            if self.speech.every_row and is_in_order:
+            if self.emit_policy.every_row and is_in_order:
                 lasting = last
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
@@ -94,10 +95,10 @@ class PaneStep:
         return rows.select(_ROW, *self._pane).unique(self._pane, keep="last")[_ROW].sort()
 
     def _end(self) -> pl.Expr:
-        return pl.lit(FOREVER, pl.Int64) if self.size is None else pl.col(SLICE) + self.size
+        return pl.lit(FOREVER, pl.Int64) if self.kind is None else self.kind.end_of(pl.col(SLICE))
 
     def _start(self) -> pl.Expr:
-        return pl.lit(NEVER, pl.Int64) if self.size is None else pl.col(SLICE)
+        return pl.lit(NEVER, pl.Int64) if self.kind is None else self.kind.start_of(pl.col(SLICE))
 
     def _running(self, panes: pl.DataFrame | None, rows: pl.DataFrame, last: pl.Series) -> pl.DataFrame:
         """Each row with its pane's whole state up to it: what was held, merged with the batch so far."""
@@ -139,31 +140,33 @@ class PaneStep:
         totals = {part: put_together(both[names[part]], both[part], run) for part, run in runs.items()}
         return both.with_columns(pl.col(COUNT) + pl.col(_HELD), **totals).drop(names.values())
 
-    def _speaks(self, rows: pl.DataFrame, tick: Tick) -> pl.Expr:
+    def _speaks(self, rows: pl.DataFrame, tick: BatchTime) -> pl.Expr:
         """Whether a row makes its pane speak at once."""
-        speech, is_last = self.speech, pl.col(_ROW) == pl.col(_ROW).max().over(self._by(rows))
-        if speech.every_row:
+        emit_policy, is_last = self.emit_policy, pl.col(_ROW) == pl.col(_ROW).max().over(self._by(rows))
+        if emit_policy.every_row:
             return pl.col(_OWN) > 0
-        if speech.once:
+        if emit_policy.once:
             return (pl.col(_HELD) == 0) & (pl.col(_OWN) == 1)
-        speaks = is_last if speech.per_batch else pl.col(_OWN) < 0
-        if speech.every_records is not None:
-            speaks = speaks | (pl.col(COUNT) % speech.every_records == 0)
-        if speech.when:
+        speaks = is_last if emit_policy.per_batch else pl.col(_OWN) < 0
+        if emit_policy.every_records is not None:
+            speaks = speaks | (pl.col(COUNT) % emit_policy.every_records == 0)
+        if emit_policy.when:
             speaks = speaks | pl.col(WHEN).fill_null(False)
         # A window that had closed is corrected once in a batch.
-        return speaks if self.size is None else pl.when(self._end() <= tick.judged_by).then(is_last).otherwise(speaks)
+        return speaks if self.kind is None else pl.when(self._end() <= tick.watermark_before).then(is_last).otherwise(speaks)
 
-    def _row_emissions(self, said: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+    def _row_emissions(self, said: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
         """Numbered on from what the pane had said before."""
         if not said.height:
             return None
-        speech = self.speech
-        kind = pl.lit(CHANGE if speech.every_row or speech.per_batch or speech.once else EARLY)
-        is_late = self._end() <= tick.judged_by
+        emit_policy = self.emit_policy
+        kind = pl.lit(CHANGE if emit_policy.every_row or emit_policy.per_batch or emit_policy.once else EARLY)
+        is_late = self._end() <= tick.watermark_before
         if said.select(is_late.any()).item():
             kind = pl.when(is_late).then(pl.lit(LATE)).otherwise(kind)
-        number = pl.col(_OWN) if speech.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(said), order_by=_ROW)
+        number = (
+            pl.col(_OWN) if emit_policy.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(said), order_by=_ROW)
+        )
         numbered = said.with_columns(
             (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
             kind.alias(EMISSION),
@@ -176,10 +179,10 @@ class PaneStep:
             *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION, *place
         )
 
-    def _absorbed(self, running: pl.DataFrame, last: pl.Series, held: pl.DataFrame | None, tick: Tick) -> pl.DataFrame:
+    def _absorbed(self, running: pl.DataFrame, last: pl.Series, held: pl.DataFrame | None, tick: BatchTime) -> pl.DataFrame:
         """The touched panes after the batch: each takes the state of its last row, of which ``last`` has the numbers."""
         now, spoke = pl.lit(tick.now, pl.Int64), pl.col(_SAID) > 0
-        said = pl.col(_OWN) if self.speech.every_row else pl.col("_speaks").sum().over(self._by(running))
+        said = pl.col(_OWN) if self.emit_policy.every_row else pl.col("_speaks").sum().over(self._by(running))
         after = running.with_columns(said.alias(_SAID))[last]
         if held is None:
             after = after.with_columns(now.alias(EMITTED_AT))
@@ -196,12 +199,12 @@ class PaneStep:
             now.alias(SEEN_AT),
         )
 
-    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Panes that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
-        if self.speech.interval is None or (self.size is None and tick.reached >= FOREVER):
+        if self.emit_policy.interval is None or (self.kind is None and tick.watermark_after >= FOREVER):
             return shelf, None
-        claim = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval)
-        due = shelf.where(claim if self.size is None else claim & (self._end() > tick.reached))
+        claim = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval)
+        due = shelf.where(claim if self.kind is None else claim & (self._end() > tick.watermark_after))
         if due is None:
             return shelf, None
         _, shelf = shelf.take(due.select(self._pane))
@@ -209,14 +212,14 @@ class PaneStep:
         spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION)))
         return shelf.put(said), spoken.sort(START, *self.layout.keys)
 
-    def _close(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _close(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Panes whose end the watermark passed in this batch."""
-        if not self.speech.on_close or tick.reached <= tick.judged_by:
+        if not self.emit_policy.on_close or tick.watermark_after <= tick.watermark_before:
             return shelf, None
-        if self.size is None:
-            due = shelf.everything() if tick.reached >= FOREVER else None
+        if self.kind is None:
+            due = shelf.everything() if tick.watermark_after >= FOREVER else None
         else:
-            due = shelf.where((self._end() > tick.judged_by) & (self._end() <= tick.reached))
+            due = shelf.where((self._end() > tick.watermark_before) & (self._end() <= tick.watermark_after))
         if due is None:
             return shelf, None
         said = due.with_columns(pl.col(REVISION) + 1)
@@ -226,13 +229,13 @@ class PaneStep:
             shelf = shelf.put(said)
         return shelf, self._shape(said.with_columns(pl.lit(FINAL).alias(EMISSION))).sort(END, *self.layout.keys)
 
-    def _let_go(self, shelf: Shelf, tick: Tick) -> Shelf:
-        if self.size is None:
-            return Shelf(self._pane) if tick.reached >= FOREVER else shelf
-        return shelf.keep(self._end() > tick.kept_beyond(self.lateness))
+    def _let_go(self, shelf: DeltaTable, tick: BatchTime) -> DeltaTable:
+        if self.kind is None:
+            return DeltaTable(self._pane) if tick.watermark_after >= FOREVER else shelf
+        return shelf.keep(self._end() > tick.retention_bound(self.lateness))
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        panes = Shelf.of(state, self._pane).everything()
+        panes = DeltaTable.of(state, self._pane).everything()
         return None if panes is None else panes.select(*self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT)
 
 

@@ -16,9 +16,9 @@ import polars as pl
 
 from windrow.windowing.chains import CHAIN, chain_numbers
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, REVISION, Layout, join_on
-from windrow.windowing.runs import Bounds, Part, RunRules, cut
-from windrow.windowing.speech import DIRTY, EMITTED_AT
-from windrow.windowing.step import Tick
+from windrow.windowing.emit_policy import DIRTY, EMITTED_AT
+from windrow.windowing.session_intervals import Bounds, Part, SessionRules, cut
+from windrow.windowing.step import BatchTime
 
 OPENED = "_opened"  # bounds of the session that a piece belongs to
 REACHED = "_reached"
@@ -63,7 +63,7 @@ class Pieces:
         bounds = sessions.select(CHAIN, pl.col(FIRST).alias(OPENED))
         return clusters.drop(OPENED).join(bounds, on=CHAIN)
 
-    def kept(self, sessions: pl.DataFrame, pieces: pl.DataFrame | None, tick: Tick) -> pl.DataFrame:
+    def kept(self, sessions: pl.DataFrame, pieces: pl.DataFrame | None, tick: BatchTime) -> pl.DataFrame:
         """What the state keeps of sessions."""
         if not self.is_limited:
             return sessions.select(*self.layout.keys, *self.columns, REVISION, *self.books)
@@ -73,12 +73,12 @@ class Pieces:
         bare = pieces.select(*self.layout.keys, OPENED, FIRST, LAST, COUNT, *self.layout.parts)
         return self._merged(join_on(bare, books, (*self.layout.keys, OPENED), "inner"), tick)
 
-    def _merged(self, pieces: pl.DataFrame, tick: Tick) -> pl.DataFrame:
+    def _merged(self, pieces: pl.DataFrame, tick: BatchTime) -> pl.DataFrame:
         """Rows of one moment are one piece, and so are those of a session that will never be cut from each other.
 
         A cut at or before the watermark would make a session that is over, so the row that asks for it comes too late.
         """
-        moment = pl.when(pl.col(LAST) <= tick.judged_by - self.lateness).then(pl.lit(NEVER, pl.Int64)).otherwise(FIRST)
+        moment = pl.when(pl.col(LAST) <= tick.watermark_before - self.lateness).then(pl.lit(NEVER, pl.Int64)).otherwise(FIRST)
         marked = pieces.with_columns(moment.alias(_MOMENT))
         books = (REACHED, REVISION, *self.books)
         columns = (*self.layout.keys, *self.columns, OPENED, *books)
@@ -103,7 +103,7 @@ class Pieces:
         end = last + self.bounds.gap
         return end if self.bounds.most is None else pl.min_horizontal(end, first + self.bounds.most)
 
-    def of_runs(self, partials: pl.DataFrame, rules: RunRules, tick: Tick) -> pl.DataFrame:
+    def of_runs(self, partials: pl.DataFrame, rules: SessionRules, tick: BatchTime) -> pl.DataFrame:
         """The pieces of all runs that are left. A row that was counted into another session than its own has a place there."""
         left = [(number, run) for run in rules.left() for number in run.pieces]
         types: dict[str, Any] = dict.fromkeys((FIRST, LAST, OPENED, REACHED), pl.Int64)
@@ -113,12 +113,12 @@ class Pieces:
         values = partials[[number for number, _ in left]].select(*self.layout.keys, COUNT, *self.layout.parts)
         return self._merged(values.with_columns(pl.DataFrame(known, types, orient="row").get_columns()), tick)
 
-    def cut_anew(self, every: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def cut_anew(self, every: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Sessions with a limit, and the rows that come too late. One that has closed stays as it is; others are cut anew.
 
         What a session has said, and when, goes with its first piece.
         """
-        is_closed = pl.col(HELD) & (self.held_end() <= tick.judged_by)
+        is_closed = pl.col(HELD) & (self.held_end() <= tick.watermark_before)
         every = every.with_columns(
             pl.when(is_closed).then(OPENED).otherwise(FIRST).alias(_PART_FIRST),
             pl.when(is_closed).then(REACHED).otherwise(LAST).alias(_PART_LAST),
@@ -131,7 +131,7 @@ class Pieces:
         every = every.with_columns(self._cut_long(every, tick))
         return every.filter(pl.col(CHAIN).is_not_null()), every.filter(pl.col(CHAIN).is_null())
 
-    def _cut_long(self, every: pl.DataFrame, tick: Tick) -> pl.Series:
+    def _cut_long(self, every: pl.DataFrame, tick: BatchTime) -> pl.Series:
         """New numbers for chains that are longer than the limit, or over. Most are neither, and only the others are taken row by row."""
         assert self.bounds.most is not None
         first, last = pl.col(_PART_FIRST).min().over(CHAIN), pl.col(_PART_LAST).max().over(CHAIN)
@@ -151,6 +151,6 @@ class Pieces:
             numbers.extend(own)
         return every[CHAIN].scatter(long, pl.Series(numbers, dtype=pl.Int64))
 
-    def _judge(self, tick: Tick) -> Callable[[int, bool], bool]:
+    def _judge(self, tick: BatchTime) -> Callable[[int, bool], bool]:
         """Whether a session that ends then is over for good. What is held is judged by what has closed everywhere."""
-        return lambda end, is_held: end + self.lateness <= (tick.judged_by if is_held else tick.rejects_by)
+        return lambda end, is_held: end + self.lateness <= (tick.watermark_before if is_held else tick.rejects_by)

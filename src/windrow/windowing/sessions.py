@@ -29,11 +29,11 @@ from windrow.windowing.columns import (
     Layout,
     join_on,
 )
+from windrow.windowing.delta_table import DeltaTable
+from windrow.windowing.emit_policy import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, EmitPolicy
 from windrow.windowing.pieces import HELD, LEADS, OPENED, REACHED, Pieces
-from windrow.windowing.runs import Bounds, Run, RunRules, Span
-from windrow.windowing.shelf import Shelf
-from windrow.windowing.speech import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, Speech
-from windrow.windowing.step import StepResult, Tables, Tick, stack
+from windrow.windowing.session_intervals import Bounds, SessionInterval, SessionRules, Span
+from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 LATE_ID = "_late_id"
 _GROUP = "_group"
@@ -52,42 +52,42 @@ class SessionStep:
     gap: int
     max_length: int | None = None
     lateness: int = 0
-    speech: Speech = AT_CLOSE
+    emit_policy: EmitPolicy = AT_CLOSE
     include_late: bool = False
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult:
-        shelf = Shelf.of(state, self.layout.keys)
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
+        shelf = DeltaTable.of(state, self.layout.keys)
         spoken: pl.DataFrame | None = None
         rejected: tuple[int, ...] = ()
         if rows is not None and rows.height:
             rows = rows if LATE_ID in rows.columns else rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
-            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.speech.by_row else self._together(shelf, rows, tick)
+            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.emit_policy.by_row else self._together(shelf, rows, tick)
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
-        shelf = shelf.keep(self._pieces.held_end() + self.lateness > tick.reached)
+        shelf = shelf.keep(self._pieces.held_end() + self.lateness > tick.watermark_after)
         return StepResult(shelf.tables(), stack([spoken, early, closed]), rejected)
 
-    def _together(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
+    def _together(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
         """The rows of a batch as one: where they stand among each other in time matters, in what order they came does not."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         clusters, rejected = self._reject(held, rows, tick)
         if not clusters.height:
             return shelf, None, rejected
-        speaks = pl.col("_touched") if self.speech.per_batch else pl.col("_touched") & (self._pieces.end() <= tick.judged_by)
+        speaks = pl.col("_touched") if self.emit_policy.per_batch else pl.col("_touched") & (self._pieces.end() <= tick.watermark_before)
         sessions = self._merge(clusters)
         shelf, said = self._say(shelf, sessions, self._pieces.of(clusters, sessions), speaks, CHANGE, tick)
         return shelf, said, rejected
 
     def _say(
-        self, shelf: Shelf, sessions: pl.DataFrame, pieces: pl.DataFrame | None, speaks: pl.Expr, kind: str, tick: Tick
-    ) -> tuple[Shelf, pl.DataFrame | None]:
+        self, shelf: DeltaTable, sessions: pl.DataFrame, pieces: pl.DataFrame | None, speaks: pl.Expr, kind: str, tick: BatchTime
+    ) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Put sessions back, after those have spoken that should. One that had closed before this batch speaks as a correction."""
         speaks_now = sessions.select(speaks.alias("_speaks"))["_speaks"]
         after = sessions.with_columns((pl.col(REVISION) + speaks_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
         if self._books:
             spoken_at = pl.when(speaks_now).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT))
             after = after.with_columns(spoken_at.alias(EMITTED_AT), pl.col(DIRTY) & ~speaks_now)
-        is_late = pl.when(self._pieces.end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind))
+        is_late = pl.when(self._pieces.end() <= tick.watermark_before).then(pl.lit(LATE)).otherwise(pl.lit(kind))
         said = self._shape(after.filter(speaks_now).with_columns(is_late.alias(EMISSION)))
         said = said.sort(END, START, *self.layout.keys, nulls_last=False)
         return shelf.put(self._pieces.kept(after, pieces, tick)), said if said.height else None
@@ -99,21 +99,23 @@ class SessionStep:
     @property
     def _books(self) -> tuple[str, ...]:
         """What is remembered of a session where single rows decide whether it speaks."""
-        return (EMITTED_AT, DIRTY) if self.speech.is_early else ()
+        return (EMITTED_AT, DIRTY) if self.emit_policy.is_early else ()
 
-    def _interval_emissions(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Sessions that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
-        if self.speech.interval is None:
+        if self.emit_policy.interval is None:
             return shelf, None
-        is_due = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.speech.interval)
-        due = shelf.where(is_due & (self._pieces.held_end() > tick.reached))
+        is_due = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval)
+        due = shelf.where(is_due & (self._pieces.held_end() > tick.watermark_after))
         if due is None:
             return shelf, None
         held, shelf = shelf.take(due.select(self.layout.keys).unique())
         assert held is not None
-        return self._say(shelf, self._pieces.whole(held), held, is_due & (self._pieces.end() > tick.reached), EARLY, tick)
+        return self._say(shelf, self._pieces.whole(held), held, is_due & (self._pieces.end() > tick.watermark_after), EARLY, tick)
 
-    def _row_by_row(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, tuple[int, ...]]:
+    def _row_by_row(
+        self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime
+    ) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
         """EMIT CHANGES: each row shows its session as it stood after it, so rows are taken one after the other."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
@@ -129,16 +131,16 @@ class SessionStep:
         shelf, corrections = self._corrections(shelf, rows, tick)
         return shelf, stack([said_by_rows, corrections]), tuple(rejected)
 
-    def _corrections(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
+    def _corrections(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """With triggers, a session that had closed is corrected once in a batch."""
-        if not self._books or self.speech.every_row:
+        if not self._books or self.emit_policy.every_row:
             return shelf, None
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         if held is None:
             return shelf, None
-        return self._say(shelf, self._pieces.whole(held), held, pl.col(DIRTY) & (self._pieces.end() <= tick.judged_by), EARLY, tick)
+        return self._say(shelf, self._pieces.whole(held), held, pl.col(DIRTY) & (self._pieces.end() <= tick.watermark_before), EARLY, tick)
 
-    def _take_block(self, shelf: Shelf, rows: pl.DataFrame, tick: Tick) -> tuple[Shelf, pl.DataFrame | None, list[int]]:
+    def _take_block(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, list[int]]:
         """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""
         groups = rows.select(self.layout.keys).unique(maintain_order=True)
         held, shelf = shelf.take(groups)
@@ -151,16 +153,16 @@ class SessionStep:
             partials = join_on(partials, groups.with_row_index(_GROUP), self.layout.keys, "left", maintain_order="left")
         else:
             partials = partials.with_columns(pl.lit(0).alias(_GROUP))
-        rules = RunRules(self._pieces.bounds, self.lateness, self.include_late, tick.judged_by, tick.rejects_by)
+        rules = SessionRules(self._pieces.bounds, self.lateness, self.include_late, tick.watermark_before, tick.rejects_by)
         known = 0 if sessions is None else sessions.height
         of_pieces = 0 if pieces is None else pieces.height
         self._hold(rules, partials.head(known), partials.slice(known, of_pieces))
-        shown: list[tuple[int, Run]] = []
+        shown: list[tuple[int, SessionInterval]] = []
         rejected: list[int] = []
         fresh = partials.select(_GROUP, FIRST, LATE_ID, WHEN).slice(known + of_pieces)
         for number, (group, at, late_id, when) in enumerate(fresh.iter_rows(), known + of_pieces):
             run = rules.take(group, at, number, tick.now)
-            if run is not None and self._makes_speak(run, when, rules.end(run) <= tick.judged_by):
+            if run is not None and self._makes_speak(run, when, rules.end(run) <= tick.watermark_before):
                 shown.append((number, rules.speak(group, run, tick.now)))
             elif run is None and late_id is not None:
                 rejected.append(late_id)
@@ -169,9 +171,9 @@ class SessionStep:
         return shelf.put(left), self._spoken(said, tick), rejected
 
     def _when(self) -> pl.Expr:
-        return pl.col(WHEN).fill_null(False) if self.speech.when else pl.lit(False)
+        return pl.col(WHEN).fill_null(False) if self.emit_policy.when else pl.lit(False)
 
-    def _hold(self, rules: RunRules, sessions: pl.DataFrame, pieces: pl.DataFrame) -> None:
+    def _hold(self, rules: SessionRules, sessions: pl.DataFrame, pieces: pl.DataFrame) -> None:
         """Let the rules know what is held; partials are numbered from the first session to the last piece."""
         books = self._books or (pl.lit(0).alias(EMITTED_AT), pl.lit(True).alias(DIRTY))
         if not sessions.height:
@@ -185,19 +187,19 @@ class SessionStep:
         wanted = sessions.select(_GROUP, FIRST, LAST, REVISION, COUNT, *books)
         for number, (group, first, last, revision, count, emitted_at, is_dirty) in enumerate(wanted.iter_rows()):
             known = tuple(own.get((group, first), ()))
-            rules.hold(group, Run(first, last, revision, (number,), count, count, emitted_at, is_dirty, known))
+            rules.hold(group, SessionInterval(first, last, revision, (number,), count, count, emitted_at, is_dirty, known))
 
-    def _makes_speak(self, run: Run, when: bool, is_closed: bool) -> bool:
+    def _makes_speak(self, run: SessionInterval, when: bool, is_closed: bool) -> bool:
         """Whether a row makes the session that it joined speak at once."""
-        if self.speech.every_row:
+        if self.emit_policy.every_row:
             return True
         if is_closed:
             return False
-        each = self.speech.every_records
+        each = self.emit_policy.every_records
         # Sessions that merge may jump over the number: it counts as reached when none of them had.
         return when or (each is not None and run.rows // each > run.largest // each)
 
-    def _of_runs(self, partials: pl.DataFrame, runs: list[Run]) -> pl.DataFrame:
+    def _of_runs(self, partials: pl.DataFrame, runs: list[SessionInterval]) -> pl.DataFrame:
         """One row per run, with its partials merged."""
         keys = partials[[run.members[0] for run in runs]].select(self.layout.keys)
         types = {FIRST: pl.Int64, LAST: pl.Int64, REVISION: pl.Int32, EMITTED_AT: pl.Int64, DIRTY: pl.Boolean}
@@ -208,14 +210,14 @@ class SessionStep:
             *self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *self._books
         )
 
-    def _spoken(self, said: pl.DataFrame, tick: Tick) -> pl.DataFrame | None:
+    def _spoken(self, said: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
         if not said.height:
             return None
-        kind = CHANGE if self.speech.every_row else EARLY
-        is_late = pl.when(self._pieces.end() <= tick.judged_by).then(pl.lit(LATE)).otherwise(pl.lit(kind))
+        kind = CHANGE if self.emit_policy.every_row else EARLY
+        is_late = pl.when(self._pieces.end() <= tick.watermark_before).then(pl.lit(LATE)).otherwise(pl.lit(kind))
         return self._shape(said.with_columns(is_late.alias(EMISSION)), SEQ)
 
-    def _reject(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, tuple[int, ...]]:
+    def _reject(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, tuple[int, ...]]:
         """Held and new partials with the numbers of their runs, without the rows of those that had closed for good before this batch."""
         every = self._side_by_side(held, rows, tick)
         kept, gone = self._pieces.cut_anew(every, tick) if self._pieces.is_limited else self._cluster(every, tick)
@@ -223,7 +225,7 @@ class SessionStep:
             kept, gone = self._include(kept, gone, tick)
         return kept, tuple(gone[LATE_ID].drop_nulls().to_list())
 
-    def _side_by_side(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: Tick) -> pl.DataFrame:
+    def _side_by_side(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: BatchTime) -> pl.DataFrame:
         fresh = rows.select(
             *self.layout.keys,
             *self._pieces.columns,
@@ -240,7 +242,7 @@ class SessionStep:
             every = every.with_columns(pl.lit(None, pl.Int64).alias(OPENED), pl.lit(None, pl.Int64).alias(REACHED))
         return every
 
-    def _cluster(self, every: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _cluster(self, every: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Runs of partials, and those that are over: nothing of them is held, and so each of their rows is too late."""
         every = every.sort(*self.layout.keys, FIRST, LAST, nulls_last=False)
         every = every.with_columns(chain_numbers(every, self.layout.keys, self.gap))
@@ -248,7 +250,7 @@ class SessionStep:
         judged = every.with_columns(is_gone.alias("_gone"))
         return judged.filter(~pl.col("_gone")).drop("_gone"), judged.filter(pl.col("_gone")).drop("_gone")
 
-    def _include(self, kept: pl.DataFrame, gone: pl.DataFrame, tick: Tick) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _include(self, kept: pl.DataFrame, gone: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, pl.DataFrame]:
         """INCLUDE_IN_NEXT: give a late row the bounds of its group's earliest open session, if there is one."""
         open_now = kept.filter(self._pieces.chain_end() > tick.rejects_by)
         earliest = open_now.sort(FIRST).group_by(list(self.layout.keys) or pl.lit(0), maintain_order=True).first()
@@ -286,31 +288,31 @@ class SessionStep:
             *self.layout.keys, pl.col(FIRST).alias(START), END, COUNT, *self.layout.parts, EMISSION, REVISION, *more
         )
 
-    def _close(self, shelf: Shelf, tick: Tick) -> tuple[Shelf, pl.DataFrame | None]:
-        if not (self.speech.on_close or self._books) or tick.reached <= tick.judged_by:
+    def _close(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+        if not (self.emit_policy.on_close or self._books) or tick.watermark_after <= tick.watermark_before:
             return shelf, None
-        is_closing = (self._pieces.held_end() > tick.judged_by) & (self._pieces.held_end() <= tick.reached)
+        is_closing = (self._pieces.held_end() > tick.watermark_before) & (self._pieces.held_end() <= tick.watermark_after)
         due = shelf.where(is_closing)
         if due is None:
             return shelf, None
-        numbered = (pl.col(REVISION) + int(self.speech.on_close)).cast(pl.Int32)
+        numbered = (pl.col(REVISION) + int(self.emit_policy.on_close)).cast(pl.Int32)
         if self.lateness:
             # The final emission counts as a revision for the corrections that may follow. What was not said by now is said no more.
             changed = {REVISION: numbered, **({DIRTY: pl.lit(False)} if self._books else {})}
-            if self._books and self.speech.on_close:
+            if self._books and self.emit_policy.on_close:
                 # A late row may open the session again, and EVERY counts from when it last spoke.
                 changed[EMITTED_AT] = pl.lit(tick.now, pl.Int64)
             held, shelf = shelf.take(due.select(self.layout.keys).unique())
             assert held is not None
             after = (pl.when(is_closing).then(new).otherwise(pl.col(name)).alias(name) for name, new in changed.items())
             shelf = shelf.put(held.with_columns(after))
-        if not self.speech.on_close:
+        if not self.emit_policy.on_close:
             return shelf, None
         said = self._shape(self._pieces.whole(due).with_columns(pl.lit(FINAL).alias(EMISSION), numbered))
         return shelf, said.sort(END, START, *self.layout.keys, nulls_last=False)
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
-        held = Shelf.of(state, self.layout.keys).everything()
+        held = DeltaTable.of(state, self.layout.keys).everything()
         if held is None:
             return None
         return self._pieces.whole(held).select(*self.layout.keys, pl.col(FIRST).alias(START), self._pieces.end().alias(END), COUNT)

@@ -15,7 +15,7 @@ Tables = Mapping[str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
-class Tick:
+class BatchTime:
     """The time a batch lives in: the watermark it started with and ends with (None: unset), and when it arrived."""
 
     before: int | None
@@ -27,22 +27,22 @@ class Tick:
     evicted: int = NEVER
 
     @property
-    def judged_by(self) -> int:
+    def watermark_before(self) -> int:
         """The watermark that the rows of this batch are judged by."""
         return NEVER if self.before is None else self.before
 
     @property
     def rejects_by(self) -> int:
         """The watermark by which a row is too late for everything."""
-        return self.judged_by if self.row_mark is None else max(self.judged_by, self.row_mark)
+        return self.watermark_before if self.row_mark is None else max(self.watermark_before, self.row_mark)
 
     @property
-    def reached(self) -> int:
+    def watermark_after(self) -> int:
         return NEVER if self.after is None else self.after
 
-    def kept_beyond(self, lateness: int) -> int:
+    def retention_bound(self, lateness: int) -> int:
         """Windows that end at or before this are let go by the end of the batch."""
-        return max(self.reached - lateness, min(self.evicted, self.reached))
+        return max(self.watermark_after - lateness, min(self.evicted, self.watermark_after))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class StepResult:
 class WindowStep(Protocol):
     """One window kind with its emission rules. Pure: the same arguments give the same result."""
 
-    def step(self, state: Tables, rows: pl.DataFrame | None, tick: Tick) -> StepResult: ...
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult: ...
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         """What is held: one row per group and window, with bounds and row count."""

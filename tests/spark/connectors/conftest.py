@@ -24,7 +24,7 @@ def run(tmp_path: Path) -> Run:
 
     def run_frame(given: DataFrame | SourceStream, name: str = "run") -> list[Rows]:
         batches: list[Rows] = []
-        frame, later = (given.frame, {**given.fleeting, **given.later}) if isinstance(given, SourceStream) else (given, {})
+        frame, later = (given.frame, {**given.task_local_columns, **given.lazy_columns}) if isinstance(given, SourceStream) else (given, {})
 
         def take(batch: DataFrame, _: int) -> None:
             whole = batch.selectExpr("*", *(f"{sql} AS {name}" for name, sql in later.items()))

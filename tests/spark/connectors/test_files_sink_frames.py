@@ -11,12 +11,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from windrow.connectors.files.manifest import committed_files, read_manifest
-from windrow.connectors.files.places import Folder, HadoopFolder, LocalFolder
 from windrow.connectors.files.runtime import open_sink
 from windrow.connectors.files.settings import SinkSettings
 from windrow.connectors.files.sink import FileSink
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import JobError, UsageError
+from windrow.storage import Folder, LocalFolder
+from windrow.storage.hadoop import HadoopFolder
+from windrow.storage.jvm import hadoop_of
 
 VALUES = """
     SELECT timestamp'2026-01-01 00:00:10.5' t, timestamp_ntz'2026-01-01 00:00:10' n, date'2026-01-02' d, CAST(1.50 AS DECIMAL(10,2)) c,
@@ -29,7 +31,7 @@ VALUES = """
 
 @pytest.fixture(params=["local", "hadoop"])
 def folder(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Folder:
-    return LocalFolder(str(tmp_path / "out")) if request.param == "local" else HadoopFolder(spark, f"file:{tmp_path}/out")
+    return LocalFolder(str(tmp_path / "out")) if request.param == "local" else HadoopFolder(hadoop_of(spark), f"file:{tmp_path}/out")
 
 
 def sink(folder: Folder, format_: str = "json", **options: str) -> FileSink:
@@ -150,7 +152,7 @@ def test_a_failing_frame_leaves_nothing_and_says_why(spark: SparkSession, tmp_pa
 def test_a_file_in_the_place_of_the_folder(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").write_text("")
     path = f"{tmp_path}/file/out"
-    folder: Folder = LocalFolder(path) if kind == "local" else HadoopFolder(spark, f"file:{path}")
+    folder: Folder = LocalFolder(path) if kind == "local" else HadoopFolder(hadoop_of(spark), f"file:{path}")
     with pytest.raises(UsageError, match="WR510"):
         sink(folder)
 

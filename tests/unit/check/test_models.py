@@ -9,7 +9,8 @@ from windrow.model.expr import Binary, Call, Column, Expr, Literal, Slot, Star
 from windrow.model.place import SourceText
 from windrow.model.query import EmitFinal, Join, JoinKind, NamedSource, Select, SelectItem, Union, Within
 from windrow.model.statement import CreateStreamAs, Script, SelectStatement
-from windrow.model.window import BoundedOutOfOrderness, EveryInterval, Rows, Sliding, Tumbling, WindowClause
+from windrow.model.window import BoundedOutOfOrderness, EveryInterval, WindowClause
+from windrow.model.window_kinds import Rows, Sliding, Tumbling
 
 COUNT = (SelectItem(Call("COUNT", (Star(),)), "n"),)
 TRADES = NamedSource("trades")

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.cli.conftest import Windrow
 from windrow.cli import demo
 from windrow.cli.demo_outside import TRADES, Outside, Table, Topics, made_up_trades
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.local import postgres
 
 SQL = files("windrow.cli").joinpath("demo.sql").read_text(encoding="utf-8")

@@ -106,7 +106,7 @@ def test_a_failure_has_its_exit_code(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("windrow.compiling.compile_sql", fail)
+    monkeypatch.setattr("windrow.compiler.compile_sql", fail)
     done = windrow("explain", "-", stdin="SELECT 1")
     assert done.exit_code == exit_code
     assert said in done.stderr

@@ -10,10 +10,17 @@ import pytest
 
 from tests.unit.cli.conftest import Windrow
 from windrow.model.fate import Fate
-from windrow.spark.dead_letters import DeadLetter, to_table
+from windrow.spark.execution.dead_letters import DeadLetter, Lateness, to_table
 
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
+MICROS = int(MIDNIGHT.timestamp()) * 1_000_000
 LATE = DeadLetter(
-    Fate.LATE, "trades", "candles", {"symbol": "A", "_partition": 0, "_offset": 7, "_event_time": datetime(2026, 1, 1, tzinfo=UTC)}, 3
+    Fate.LATE,
+    "trades",
+    "candles",
+    {"symbol": "A", "_partition": 0, "_offset": 7, "_event_time": MIDNIGHT},
+    3,
+    late=Lateness(MICROS + 90_000_000, 30_000_000, MICROS + 60_000_000),
 )
 BROKEN = DeadLetter(Fate.UNDECODABLE, "trades", None, {"_raw_text": '{"symbol', "_partition": 1, "_offset": 2}, 3)
 
@@ -40,12 +47,22 @@ def test_they_are_counted_and_listed(windrow: Windrow, state: Path, target: str)
     assert "2 dead letters of job candles" in done.stdout
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
     assert "WR701 1 trades the row could not be decoded" in rows
-    assert '3-1 WR705 trades 0 7 2026-01-01 00:00:00 {"symbol": "A"}' in rows
+    assert '3-1 WR705 trades 0 7 2026-01-01 00:00:00 30s {"symbol": "A"}' in rows
 
 
 def test_programs_get_all_of_it(windrow: Windrow, state: Path) -> None:
     late = next(each for each in json.loads(windrow("dead-letters", "q.sql", "--format", "json").stdout) if each["code"] == "WR705")
     assert (late["job"], late["row"], late["event_time"]) == ("candles", {"symbol": "A"}, "2026-01-01T00:00:00+00:00")
+    told = (late["watermark"], late["late_by"], late["window_end"])
+    assert told == ("2026-01-01T00:01:30+00:00", 30_000_000, "2026-01-01T00:01:00+00:00")
+
+
+def test_a_late_one_says_by_how_much(windrow: Windrow, state: Path) -> None:
+    shown = [line.split(maxsplit=1) for line in windrow("dead-letters", "show", "q.sql", "3-1").stdout.splitlines()]
+    assert ["watermark", "2026-01-01T00:01:30+00:00"] in shown
+    assert ["late_by", "30s"] in shown
+    assert ["window_end", "2026-01-01T00:01:00+00:00"] in shown
+    assert "late_by" not in windrow("dead-letters", "show", "q.sql", "3-0").stdout
 
 
 def test_a_limit_holds_for_each_reason_and_says_how_many_are_left(windrow: Windrow, tmp_path: Path) -> None:

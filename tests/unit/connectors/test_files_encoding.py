@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from windrow.connectors.encoding import json_lines
 from windrow.connectors.files.csv_text import csv_lines
-from windrow.connectors.files.settings import CsvSettings, SourceSettings, format_of
+from windrow.connectors.files.endings import format_of
+from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.errors import UsageError
 
 AT = dt.datetime(2026, 1, 1, 1, 0, 10, 500, tzinfo=dt.timezone(dt.timedelta(hours=1)))

@@ -14,11 +14,12 @@ import pytest
 
 from windrow.connectors.files import sink as files_sink
 from windrow.connectors.files.manifest import committed_files, read_manifest
-from windrow.connectors.files.places import LocalFolder
 from windrow.connectors.files.settings import SinkSettings
 from windrow.connectors.files.sink import FileSink
 from windrow.connectors.runtime import Output
 from windrow.errors import JobError, UsageError
+from windrow.storage import LocalFolder, StorageError
+from windrow.storage.errors import write_error
 
 ROWS = pa.table({"k": ["a", "b"], "n": [1, None], "_key": ["x", "y"]})
 
@@ -147,9 +148,9 @@ def test_a_large_table_of_texts_is_one_file(tmp_path: Path, monkeypatch: pytest.
 )
 def test_open_finds_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str) -> None:
     def fail(*_: Any) -> None:
-        raise OSError(number, os.strerror(number))
+        raise write_error(str(tmp_path / "out"), os.strerror(number), number)
 
-    monkeypatch.setattr(LocalFolder, "write", fail)
+    monkeypatch.setattr(LocalFolder, "write_new", fail)
     with pytest.raises(UsageError, match=code) as caught:
         sink(tmp_path / "out")
     assert str(tmp_path / "out") in str(caught.value)
@@ -163,8 +164,8 @@ def test_open_finds_a_file_in_the_way(tmp_path: Path) -> None:
             sink(path)
 
 
-@pytest.mark.parametrize("failing", ["write", "move", "settle_folder"])
-@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize("failing", ["write_new", "move", "make_durable", "replace_atomically"])
+@pytest.mark.parametrize("call", [1, 2])
 def test_a_disk_that_runs_full_leaves_no_part_of_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, call: int
 ) -> None:
@@ -177,12 +178,12 @@ def test_a_disk_that_runs_full_leaves_no_part_of_the_batch(
         nonlocal calls
         calls += 1
         if calls == call:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise write_error(str(tmp_path), os.strerror(errno.ENOSPC), errno.ENOSPC)
         return real(*arguments)
 
     monkeypatch.setattr(LocalFolder, failing, fail)
-    if (failing, call) == ("move", 3):
-        pytest.skip("a batch of one table moves twice")
+    if call > {"write_new": 2, "move": 1, "make_durable": 2, "replace_atomically": 1}[failing]:
+        pytest.skip("a batch of one table is done before")
     with pytest.raises(JobError, match="WR523") as caught:
         made.write(Output(1, ("k",), table=ROWS))
     assert "batch 1 was not written" in str(caught.value)
@@ -195,8 +196,8 @@ def test_a_disk_that_runs_full_leaves_no_part_of_the_batch(
 def test_a_really_full_disk() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
-    with pytest.raises(OSError, match="No space left"):
-        LocalFolder("/dev").write("full", b"x")
+    with pytest.raises(StorageError, match="No space left"):
+        LocalFolder("/dev").write_new("full", b"x")
 
 
 def test_a_manifest_that_is_none(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.kafka.client import Complaints, asking_settings
 from windrow.connectors.kafka.failures import error_of
 from windrow.connectors.kafka.security import for_java
@@ -15,8 +15,9 @@ from windrow.connectors.kafka.source_options import lane, lane_of
 from windrow.connectors.kafka.source_settings import SourceSettings, Topics
 from windrow.connectors.runtime import SourceRequest
 from windrow.errors import UsageError
-from windrow.jobs.identity import _essence
 from windrow.model.types import INT, STRING, ColumnDef
+from windrow.plan.explain_json import job_to_json
+from windrow.plan.fingerprint import fingerprint
 
 SERVERS = {"bootstrap.servers": "b:9092"}
 TOPIC = {"topic": "t", **SERVERS}
@@ -112,7 +113,7 @@ def test_no_secret_is_printed() -> None:
 def test_a_job_goes_on_with_another_address_but_not_with_another_topic() -> None:
     def essence(topic: str, servers: str) -> str:
         job = compile_sql(SQL.format(topic=topic, servers=servers), "x.sql", {}).plan.jobs[0]
-        return repr([_essence(stage) for stage in job.stages])
+        return fingerprint(job_to_json(job))
 
     assert essence("t", "b:1") == essence("t", "c:2")
     assert essence("t", "b:1") != essence("u", "b:1")

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.kafka.failures import classify, explain
 from windrow.connectors.kafka.records import Records, records_of
 from windrow.connectors.kafka.sink_settings import SinkSettings

@@ -11,17 +11,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.otap.reader import OtapReader, OtapSource
 from windrow.connectors.otap.runtime import watermark_of
 from windrow.connectors.otap.settings import read_settings
 from windrow.connectors.otap.shape import arrow_type
 from windrow.connectors.otap.spec import OTAP
 from windrow.errors import SqlError, UsageError
-from windrow.jobs.identity import _essence
 from windrow.otap.columns import TABLES, columns_of
 from windrow.otap.generate.settings import SECOND, Telemetry
 from windrow.otap.generate.telemetry import generate
+from windrow.plan.explain_json import job_to_json
+from windrow.plan.fingerprint import fingerprint
 from windrow.plan.stages import Read
 
 DEFAULTS = {option.key: option.default for option in OTAP.source or () if option.default is not None}
@@ -169,7 +170,7 @@ def test_a_job_goes_on_with_other_times_but_not_with_another_table() -> None:
     def essence(table: str, delay: str) -> str:
         sql = f"CREATE STREAM t WITH ('connector' = 'otap', 'path' = 'x', 'table' = '{table}', 'processing.delay' = '{delay}');"
         (job,) = compile_sql(f"{sql} SELECT id FROM t;", "x.sql", {}).plan.jobs
-        return repr([_essence(stage) for stage in job.stages])
+        return fingerprint(job_to_json(job))
 
     assert essence("logs", "5m") == essence("logs", "9m")
     assert essence("logs", "5m") != essence("spans", "5m")

@@ -15,7 +15,7 @@ from google.protobuf.duration_pb2 import Duration
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsPartialSuccess, ExportLogsServiceResponse
 
 from tests.unit.connectors.collector import Collector, grpc_collector, http_collector
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.otlp.failures import AnswerError, asked_pause, classify
 from windrow.connectors.otlp.settings import Settings
 from windrow.connectors.otlp.sink import OtlpSink

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.docs.markdown import ROOT
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.model.options import Options
 from windrow.model.query import Select
 from windrow.model.statement import CreateStream, CreateStreamAs, Script, Statement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.reference.options import places, statement_with
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.spec import OptionSpec
 from windrow.jobs.options import RUN_SETTINGS, check_setting
 

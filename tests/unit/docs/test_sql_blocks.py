@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.docs.markdown import PAGES, ROOT, Block, blocks
 from windrow.catalog import build_catalog
-from windrow.compiling import compile_script
+from windrow.compiler import compile_script
 from windrow.errors import SqlError
 from windrow.model.statement import CreateStream
 from windrow.sql import parse

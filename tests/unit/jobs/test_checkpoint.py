@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from windrow.errors import JobError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.spark.folders import LocalFolder
+from windrow.storage import LocalFolder
 
 FILES = 'v1\n{"path":"in/a.json","timestamp":1,"batchId":0}\n'
 
@@ -16,7 +19,7 @@ def _checkpoint(tmp_path: Path, offsets: dict[str, str], sources: dict[str, str]
             path = tmp_path / "checkpoint" / kind / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-    return Checkpoint(None, LocalFolder(tmp_path))
+    return Checkpoint(LocalFolder(tmp_path))
 
 
 def _left(tmp_path: Path) -> set[str]:
@@ -50,3 +53,32 @@ def test_how_far_a_batch_reads_each_source(tmp_path: Path) -> None:
     assert checkpoint.offsets_of(3) == [{"t": {"0": 5, "1": 7}}, {}, {}]
     assert checkpoint.has_begun()
     assert not _checkpoint(tmp_path / "new", {}, {}).has_begun()
+
+
+@pytest.mark.parametrize("text", ['v2\n{"batchTimestampMs":1}\n{"sources":{"s":{"logOffset":1}}}\n', "v10\n{}\n"])
+def test_a_log_of_another_version_is_refused(tmp_path: Path, text: str) -> None:
+    checkpoint = _checkpoint(tmp_path, {"3": text}, {})
+    with pytest.raises(JobError, match='only "v1" is understood') as refused:
+        checkpoint.offsets_of(3)
+    assert refused.value.code == "WR817"
+    with pytest.raises(JobError, match="offsets/3"):
+        checkpoint.arrival_of(3)
+    with pytest.raises(JobError, match="offsets/3"):
+        checkpoint.plan_empty(4, 17)
+
+
+@pytest.mark.parametrize("text", ["", "v1", 'v1\n{"batchTimestampMs"', "v1\n-\n", "garbage"])
+def test_a_torn_log_is_an_error_that_says_so(tmp_path: Path, text: str) -> None:
+    with pytest.raises(JobError, match="damaged") as refused:
+        _checkpoint(tmp_path, {"3": text}, {}).arrival_of(3)
+    assert refused.value.code == "WR813"
+
+
+def test_a_batch_that_reads_nothing_is_noted_as_spark_would(tmp_path: Path) -> None:
+    checkpoint = _checkpoint(tmp_path, {"3": 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"a":"b"}}\n{"logOffset":7}\n-'}, {})
+    checkpoint.plan_empty(4, 17)
+    assert checkpoint.arrival_of(4) == 17_000
+    assert checkpoint.offsets_of(4) == [{"logOffset": 7}, {}]
+    assert (tmp_path / "checkpoint/offsets/4").read_text() == (
+        'v1\n{"batchWatermarkMs":0,"batchTimestampMs":17,"conf":{"a":"b"}}\n{"logOffset":7}\n-'
+    )

@@ -8,16 +8,16 @@ import polars as pl
 from typer.testing import CliRunner
 
 from windrow.cli.main import app
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import STATE
-from windrow.spark.folders import LocalFolder, folder_name
-from windrow.spark.job_state import JobState
-from windrow.spark.state_store import StateStore
+from windrow.spark.state.job_state import JobState
+from windrow.spark.state.state_store import StateStore
+from windrow.storage import LocalFolder, folder_name
 from windrow.windowing.columns import COUNT, END, START
 from windrow.windowing.joins import HELD, ID, MATCHED, TIME
+from windrow.windowing.retry_buffer import NUMBER, SINCE, WAITING
 from windrow.windowing.step import Tables
-from windrow.windowing.waiting import NUMBER, SINCE, WAITING
 
 SQL = """
 CREATE STREAM orders (id BIGINT, customer BIGINT) WITH ('connector' = 'files', 'path' = 'o', 'format' = 'json');
@@ -35,7 +35,7 @@ def _held(*rows: tuple[int, int]) -> pl.DataFrame:
 
 
 def test_rows_that_wait_for_a_partner_or_a_table_are_shown(tmp_path: Path) -> None:
-    (job,) = compile_sql(SQL, env={}).plan.jobs
+    (job,) = compile_sql(SQL, "q.sql", env={}).plan.jobs
     path = tmp_path / "state" / folder_name(job.name)
     waiting = pl.DataFrame({NUMBER: [0, 1], SINCE: [7 * SECOND, 7 * SECOND]})
     tables: dict[str, Tables] = {

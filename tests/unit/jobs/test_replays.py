@@ -10,8 +10,8 @@ import pytest
 from windrow.jobs import replays
 from windrow.jobs.replays import ReplayLog
 from windrow.model.fate import Fate
-from windrow.spark.dead_letters import DeadLetter, to_table
-from windrow.spark.folders import LocalFolder
+from windrow.spark.execution.dead_letters import DeadLetter, to_table
+from windrow.storage import LocalFolder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from windrow.errors import UsageError
 from windrow.jobs.window_queries import CACHED, DONE, Views, WindowQuery, WindowResult, WindowTables, run_query
 from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
 from windrow.otap.timing import Timing, Window
 
 BOUNDS = Window(at("13:46:00"), at("13:50:00"))

@@ -14,9 +14,9 @@ from windrow.jobs.window_queries import Views, WindowQuery, WindowResult, Window
 from windrow.otap.covers import Cover, Covering
 from windrow.otap.discovery import DataFile, Discovery, TimeRule
 from windrow.otap.footers import FooterCache
+from windrow.otap.layout import Base
 from windrow.otap.links import reader_for
 from windrow.otap.notes import Notes
-from windrow.otap.places import Base
 from windrow.otap.rebuild.batches import to_batches
 from windrow.otap.rebuild.collect import ROOTS, Choose, Collector, Tables
 from windrow.otap.receiver import Receiver, Wanted

@@ -13,7 +13,7 @@ from windrow.errors import UsageError
 from windrow.otap.discovery import Discovery, TimeRule, with_ids
 from windrow.otap.file_names import range_of_name
 from windrow.otap.footers import FooterCache
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
 from windrow.otap.timing import Timing
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.unit.otap.files import at, log, write
 from tests.unit.otap.rig import WANTED, Rig
+from windrow.otap.layout import Base
 from windrow.otap.notes import Ahead
-from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver
 from windrow.otap.timing import MINUTE, SECOND, Timing, Window, busy_windows, count_busy
 

@@ -18,8 +18,8 @@ from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.generate.settings import Encoding, Ids, Telemetry
 from windrow.otap.generate.telemetry import generate
+from windrow.otap.layout import Base
 from windrow.otap.origins import find_owners
-from windrow.otap.places import Base
 from windrow.otap.tables import timed_by
 from windrow.otap.timing import MINUTE, SECOND, Timing, windows_in
 from windrow.otap.windows import Reading, Seen, WindowReader

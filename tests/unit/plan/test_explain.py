@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from windrow.catalog import build_catalog
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
 from windrow.plan import Plan, plan_script
@@ -91,13 +91,13 @@ def test_what_is_planned_is_said(sql: str, said: str) -> None:
 
 
 def test_a_stage_with_two_inputs_is_drawn_once() -> None:
-    assert text_of("SELECT k FROM t UNION ALL SELECT k FROM t").count("merge out") == 1
+    assert text_of("SELECT k FROM t UNION ALL SELECT k FROM t").count("union all out") == 1
 
 
 def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = CONNECTORS["memory"]
     secret = OptionSpec("password", OptionKind.TEXT, "", is_secret=True, example="x")
-    monkeypatch.setitem(CONNECTORS, "memory", replace(spec, source=(*(spec.source or ()), secret)))
+    monkeypatch.setitem(CONNECTORS.own(), "memory", replace(spec, source=(*(spec.source or ()), secret)))
     plan = planned("CREATE STREAM t (a INT) WITH ('connector' = 'memory', 'password' = 'hunter2'); SELECT a FROM t")
     for form in ENDINGS:
         assert "hunter2" not in explain(plan, form)

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from windrow.spark.emissions import UTC_MICROS, emissions_table
+from windrow.spark.operators.emissions import UTC_MICROS, emissions_table
 from windrow.windowing.columns import COUNT, EMISSION, END, FOREVER, NEVER, REVISION, SEQ, START
 
 SCHEMA = pa.schema([("_k0", pa.string()), ("s", pa.int32())])

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from windrow.spark.row_runs import in_order
+from windrow.spark.operators.running_totals import in_order
 from windrow.windowing.columns import SEQ
 
 FILE = 1 << 33

@@ -6,18 +6,24 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from windrow.model.running import Run
-from windrow.spark.home import without_carried, without_numbers
-from windrow.spark.row_runs import RowRuns
+from windrow.model.accumulation import Accumulation
+from windrow.spark.operators.running_totals import RunningTotals
+from windrow.spark.state.backend import without_carried, without_numbers
 from windrow.windowing import numbering, running
 from windrow.windowing.columns import COUNT, SEQ, SLICE
 from windrow.windowing.numbering import PANE
 
 # Ones, and what another column holds, do not come.
 SOURCES = {"_k0": "_k0", SLICE: SLICE, SEQ: SEQ, COUNT: None, "_a0_n": None, "_a1_s": "_a1_s", "_a2_m": "_a1_s", "_a3_s": "_a1_s"}
-RUNS = RowRuns(
+RUNS = RunningTotals(
     ("_k0", SLICE),
-    {COUNT: Run.TOTAL, "_a0_n": Run.TOTAL, "_a1_s": Run.TOTAL, "_a2_m": Run.LEAST, "_a3_s": Run.TOTAL},
+    {
+        COUNT: Accumulation.TOTAL,
+        "_a0_n": Accumulation.TOTAL,
+        "_a1_s": Accumulation.TOTAL,
+        "_a2_m": Accumulation.LEAST,
+        "_a3_s": Accumulation.TOTAL,
+    },
     {},
 )
 
@@ -57,13 +63,13 @@ def test_rows_are_run_up_in_order(monkeypatch: pytest.MonkeyPatch, few: int) -> 
 
 
 def test_what_holds_the_same_and_runs_up_alike_is_run_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_ups: list[Run] = []
+    run_ups: list[Accumulation] = []
     total = running._total
 
-    def noting(values: pl.Series, run: Run) -> pl.Expr:
+    def noting(values: pl.Series, run: Accumulation) -> pl.Expr:
         run_ups.append(run)
         return total(values, run)
 
     monkeypatch.setattr(running, "_total", noting)
     RUNS.totals(_kept(), SOURCES)
-    assert run_ups == [Run.TOTAL, Run.LEAST]
+    assert run_ups == [Accumulation.TOTAL, Accumulation.LEAST]

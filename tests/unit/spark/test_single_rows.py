@@ -10,9 +10,10 @@ import pytest
 
 import windrow
 from windrow.model.fate import Fate
+from windrow.plan.physical.aggregations import runs_of
 from windrow.plan.stages import Aggregate
-from windrow.spark.feeds import FeedRequest, runs_of
-from windrow.spark.single_rows import SingleRows, without
+from windrow.spark.operators.partial_aggregation import PartialAggregation
+from windrow.spark.operators.single_rows import SingleRows, without
 from windrow.windowing.columns import COUNT, SEQ, SLICE
 
 MINUTE = 60_000_000
@@ -28,12 +29,14 @@ def _stage(clauses: str) -> Aggregate:
 def _asked(clauses: str, partitions: tuple[int, ...] = (0,), *, is_direct: bool = True) -> SingleRows:
     stage = _stage(clauses)
     types = dict.fromkeys(runs_of(stage) or {}, "bigint")
-    return SingleRows(stage, FeedRequest("rows", ("k", "v", SEQ), 0, None, partitions, is_direct=is_direct, row_types=types))
+    return SingleRows(stage, PartialAggregation("rows", ("k", "v", SEQ), 0, None, partitions, is_direct=is_direct, row_types=types))
 
 
 def _sent(rows: SingleRows) -> set[str]:
     """The names of the columns that the outermost SELECT gives."""
     outermost = rows.sql[: _end_of_list(rows.sql)]
+    while (flat := re.sub(r"\([^()]*\)", "", outermost)) != outermost:
+        outermost = flat
     return set(re.findall(r" AS (\w+)(?=,|$)", outermost))
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from windrow.errors import JobError
-from windrow.spark.folders import LocalFolder
-from windrow.spark.table_versions import PART, WHOLE, TableVersion, TableVersions
+from windrow.spark.tables.versions import PART, WHOLE, TableVersion, TableVersions
+from windrow.storage import LocalFolder
 
 
 def rows(*numbers: int) -> pa.Table:

@@ -200,6 +200,8 @@ SELECT a FROM l LEFT OUTER JOIN r WITHIN (1 HOUR, 5m) ON l.k = r.k FULL JOIN z U
 
 SELECT a FROM o JOIN r FOR SYSTEM_TIME AS OF o.ts AS rr ON o.k = rr.k
 
+SELECT a FROM o ASOF JOIN r ON o.k = r.k AND o.ts >= r.ts ASOF LEFT JOIN s x ON o.k <=> x.k AND x.ts < o.ts LEFT OUTER ASOF JOIN y ON o.k IS NOT DISTINCT FROM y.k AND o.ts > y.ts
+
 CREATE TABLE t (a INT PRIMARY KEY, b DECIMAL(10,2) NOT NULL, c STRUCT<x: INT, `y z` ARRAY<MAP<STRING,INT>>>) WITH (connector = 'file', path.x = 'a')
 
 CREATE FUNCTION f(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON AS 'm:f'

@@ -24,14 +24,11 @@ from windrow.model.window import (
     OnWatermark,
     ProcessingTime,
     Punctuated,
-    Rows,
-    Session,
-    Sliding,
-    Tumbling,
     UpdatePrevious,
     WhenRow,
     WindowClause,
 )
+from windrow.model.window_kinds import Cumulate, Rows, Session, Sliding, Tumbling
 from windrow.sql import parse
 
 _FIVE = Tumbling(5 * MINUTE)
@@ -45,6 +42,8 @@ _HIGH = Binary(">", Column("v"), Literal(9))
     [
         ("TUMBLING(5m)", WindowClause(_FIVE)),
         ("tumble(5m)", WindowClause(_FIVE)),
+        ("CUMULATE(10m, 1h)", WindowClause(Cumulate(10 * MINUTE, HOUR))),
+        ("cumulate(ts, 10m, 1h OFFSET 5m)", WindowClause(Cumulate(10 * MINUTE, HOUR, 5 * MINUTE), _TS)),
         ("TUMBLING(300)", WindowClause(_FIVE)),
         ("TUMBLING(300000ms)", WindowClause(_FIVE)),
         ("TUMBLING(5 MINUTES)", WindowClause(_FIVE)),

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from windrow.model.fate import Fate
-from windrow.spark.batch import BatchResult
-from windrow.spark.dead_letters import DeadLetter
+from windrow.spark.execution.batch import BatchResult
+from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.testing.engine import Outcome
 
 

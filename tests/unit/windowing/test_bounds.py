@@ -4,45 +4,73 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.windowing.bounds import Fixed
+from windrow.model.window_kinds import Cumulate, FixedKind, Sliding, Tumbling
 
-KINDS = [Fixed(10, 10), Fixed(10, 10, 3), Fixed(10, 5), Fixed(10, 5, 2), Fixed(7, 3), Fixed(7, 3, 1), Fixed(15, 10, 4), Fixed(1, 1)]
+KINDS: list[FixedKind] = [
+    Tumbling(10),
+    Tumbling(10, 3),
+    Sliding(10, 10),
+    Sliding(10, 5),
+    Sliding(10, 5, 2),
+    Sliding(7, 3),
+    Sliding(7, 3, 1),
+    Sliding(15, 10, 4),
+    Tumbling(1),
+    Cumulate(5, 10),
+    Cumulate(4, 12, 7),
+    Cumulate(3, 3),
+    Cumulate(1, 9, 2),
+]
 TIMES = range(-40, 41)
 
 
-def starts_by_search(fixed: Fixed, at: int) -> list[int]:
-    return [s for s in range(at - fixed.size + 1, at + 1) if (s - fixed.offset) % fixed.advance == 0]
+def windows_by_search(kind: FixedKind, at: int) -> list[tuple[int, int]]:
+    """Each window that holds a time, in the order of their ends."""
+    match kind:
+        case Cumulate(step=step, size=size, offset=offset):
+            starts = [s for s in range(at - size + 1, at + 1) if (s - offset) % size == 0]
+            return [(s, s + n) for s in starts for n in range(step, size + 1, step) if s + n > at]
+        case _:
+            step = kind.advance if isinstance(kind, Sliding) else kind.size
+            return [(s, s + kind.size) for s in range(at - kind.size + 1, at + 1) if (s - kind.offset) % step == 0]
 
 
-@pytest.mark.parametrize("fixed", KINDS)
-def test_every_window_that_holds_a_time_and_no_other(fixed: Fixed) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_window_that_holds_a_time_and_no_other(kind: FixedKind) -> None:
     for at in TIMES:
-        assert list(fixed.window_starts(at)) == starts_by_search(fixed, at)
-        assert fixed.last_start(at) == starts_by_search(fixed, at)[-1]
-        assert fixed.last_end(at) == starts_by_search(fixed, at)[-1] + fixed.size
+        assert [(kind.start_of(pane), kind.end_of(pane)) for pane in kind.panes(at)] == windows_by_search(kind, at)
+        assert kind.last_end(at) == windows_by_search(kind, at)[-1][1]
 
 
-@pytest.mark.parametrize("fixed", KINDS)
-def test_the_times_of_a_slice_belong_to_the_same_windows(fixed: Fixed) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_times_of_a_slice_belong_to_the_same_windows(kind: FixedKind) -> None:
     for at in TIMES:
-        start = fixed.slice_start(at)
-        assert start <= at < start + fixed.slice
-        assert list(fixed.window_starts(start)) == list(fixed.window_starts(at))
+        start = kind.slice_start(at)
+        assert start <= at < start + kind.slice
+        assert kind.panes(start) == kind.panes(at)
         # So may be asked of a slice's start what is asked of its rows.
-        assert fixed.last_end(start) == fixed.last_end(at)
+        assert kind.last_end(start) == kind.last_end(at)
 
 
-@pytest.mark.parametrize("fixed", KINDS)
-def test_windows_are_whole_numbers_of_slices(fixed: Fixed) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_windows_are_whole_numbers_of_slices(kind: FixedKind) -> None:
     for at in TIMES:
-        for start in fixed.window_starts(at):
-            assert fixed.slice_start(start) == start
-            assert fixed.slice_start(start + fixed.size) == start + fixed.size
+        for pane in kind.panes(at):
+            for bound in (kind.start_of(pane), kind.end_of(pane)):
+                assert kind.slice_start(bound) == bound
 
 
-@pytest.mark.parametrize("fixed", KINDS)
-def test_the_earliest_open_window_is_the_first_that_ends_after_the_watermark(fixed: Fixed) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_earliest_open_window_is_the_first_that_ends_after_the_watermark(kind: FixedKind) -> None:
     for watermark in TIMES:
-        start = fixed.earliest_open_start(watermark)
-        assert (start - fixed.offset) % fixed.advance == 0
-        assert start + fixed.size > watermark >= start + fixed.size - fixed.advance
+        ends = sorted({end for at in range(watermark - kind.size, watermark + kind.size) for _, end in windows_by_search(kind, at)})
+        assert kind.end_of(kind.earliest_open_pane(watermark)) == next(end for end in ends if end > watermark)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_window_reaches_across_a_cycle(kind: FixedKind) -> None:
+    if kind.cycle is None:
+        return
+    for at in TIMES:
+        for start, end in windows_by_search(kind, at):
+            assert (start - kind.offset) // kind.cycle == (end - 1 - kind.offset) // kind.cycle

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from windrow.windowing.columns import FOREVER
 from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
-from windrow.windowing.step import Tables, Tick
+from windrow.windowing.step import BatchTime, Tables
 
 KEYS = ("_j0",)
 SCHEMA = {"_j0": pl.Int64, TIME: pl.Int64, ID: pl.Int64, MATCHED: pl.Boolean, MARK: pl.Boolean}
@@ -61,7 +61,7 @@ class Join:
             self.watermark = max(min(self.greatest.values()) - self.delay, before if before is not None else -(10**9))
         self.watermark = FOREVER if is_end else self.watermark
         for side, column in ((True, LEFT_ID), (False, RIGHT_ID)):
-            self._move(side, new[side], set(found[column].to_list()), Tick(before, self.watermark, 0))
+            self._move(side, new[side], set(found[column].to_list()), BatchTime(before, self.watermark, 0))
 
     def _number(self, rows: list[Row], side: bool) -> pl.DataFrame | None:
         first = len(self.rows[side])
@@ -69,7 +69,7 @@ class Join:
         data = [(row.key, row.time, first + i, False, False) for i, row in enumerate(rows)]
         return pl.DataFrame(data, schema=SCHEMA, orient="row") if data else None
 
-    def _move(self, side: bool, new: pl.DataFrame | None, paired: set[int], tick: Tick) -> None:
+    def _move(self, side: bool, new: pl.DataFrame | None, paired: set[int], tick: BatchTime) -> None:
         marks = [(None, None, number, True, True) for number in paired]
         given = pl.DataFrame(marks, schema=SCHEMA, orient="row")
         if new is not None:

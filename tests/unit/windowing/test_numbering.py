@@ -12,14 +12,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from windrow.model.running import Run
+from windrow.model.accumulation import Accumulation
+from windrow.model.window_kinds import Tumbling
 from windrow.windowing import numbering
 from windrow.windowing.columns import COUNT, SEQ, SLICE, Layout
+from windrow.windowing.emit_policy import WHEN, EmitPolicy
 from windrow.windowing.numbering import PANE, by_number, last_rows, pane_numbers
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.running import none_yet, put_together, run_up
-from windrow.windowing.speech import WHEN, Speech
-from windrow.windowing.step import Tables, Tick
+from windrow.windowing.step import BatchTime, Tables
 
 KEYS: dict[str, list[object]] = {
     "texts": ["a", "b", "ab", "", None],
@@ -136,9 +137,9 @@ def test_what_is_held_stands_at_its_number() -> None:
     assert by_number(table, 5)["v"].to_list() == ["y", None, None, "x", None]
 
 
-@pytest.mark.parametrize("run", Run)
+@pytest.mark.parametrize("run", Accumulation)
 @pytest.mark.parametrize("type_", [pl.Int8(), pl.Int64(), pl.Float32(), pl.Float64()], ids=str)
-def test_what_stands_for_no_total_leaves_a_number_as_it_is(run: Run, type_: pl.DataType) -> None:
+def test_what_stands_for_no_total_leaves_a_number_as_it_is(run: Accumulation, type_: pl.DataType) -> None:
     numbers = [0.0, -0.0, math.nan, math.inf, -math.inf, 1.5] if type_.is_float() else [0, 127, -128]
     frame = pl.DataFrame({"b": numbers}, schema={"b": type_}).with_columns(none_yet(type_, run).alias("a"))
     assert frame.schema["a"] == type_
@@ -147,15 +148,15 @@ def test_what_stands_for_no_total_leaves_a_number_as_it_is(run: Run, type_: pl.D
 
 
 SPEECHES = {
-    "every row": Speech(every_row=True),
-    "every batch": Speech(per_batch=True),
-    "at its close": Speech(on_close=True),
-    "every third row": Speech(every_records=3, on_close=True),
-    "when a row says so": Speech(when=True, on_close=True),
-    "now and then": Speech(interval=2, on_close=True),
-    "once": Speech(once=True),
+    "every row": EmitPolicy(every_row=True),
+    "every batch": EmitPolicy(per_batch=True),
+    "at its close": EmitPolicy(on_close=True),
+    "every third row": EmitPolicy(every_records=3, on_close=True),
+    "when a row says so": EmitPolicy(when=True, on_close=True),
+    "now and then": EmitPolicy(interval=2, on_close=True),
+    "once": EmitPolicy(once=True),
 }
-LAYOUT = Layout(("_k0", "_k1"), (pl.col("s").sum(), pl.col("m").max()), ("s", "m"), (Run.TOTAL, Run.GREATEST))
+LAYOUT = Layout(("_k0", "_k1"), (pl.col("s").sum(), pl.col("m").max()), ("s", "m"), (Accumulation.TOTAL, Accumulation.GREATEST))
 
 
 def _batch(chance: random.Random, batch: int, keys: list[object]) -> pl.DataFrame:
@@ -173,26 +174,28 @@ def _batch(chance: random.Random, batch: int, keys: list[object]) -> pl.DataFram
             WHEN: [chance.random() < 0.2 for _ in range(height)],
         }
     )
-    return run_up(rows, ("_k0", "_k1", SLICE), {COUNT: Run.TOTAL, "s": Run.TOTAL, "m": Run.GREATEST})
+    return run_up(rows, ("_k0", "_k1", SLICE), {COUNT: Accumulation.TOTAL, "s": Accumulation.TOTAL, "m": Accumulation.GREATEST})
 
 
 def _told(state: Tables) -> dict[str, list[str]]:
     return {name: sorted(map(repr, table.select(sorted(table.columns)).rows())) for name, table in state.items()}
 
 
-@pytest.mark.parametrize("speech", SPEECHES)
+@pytest.mark.parametrize("emit_policy", SPEECHES)
 @pytest.mark.parametrize("runs", [LAYOUT.runs, ()], ids=["added up", "merged"])
 @pytest.mark.parametrize("keys", [[1, 2, None], [0.0, -0.0, math.nan, None]], ids=["whole", "fractions"])
 @pytest.mark.parametrize("size", [10, None], ids=str)
 def test_numbers_change_nothing_that_is_said_or_held(
-    monkeypatch: pytest.MonkeyPatch, speech: str, runs: tuple[Run, ...], keys: list[object], size: int | None
+    monkeypatch: pytest.MonkeyPatch, emit_policy: str, runs: tuple[Accumulation, ...], keys: list[object], size: int | None
 ) -> None:
-    step = PaneStep(Layout(LAYOUT.keys, LAYOUT.merges, LAYOUT.parts, runs), SPEECHES[speech], size, lateness=10)
-    chance = random.Random(f"{speech}{keys}")
+    step = PaneStep(
+        Layout(LAYOUT.keys, LAYOUT.merges, LAYOUT.parts, runs), SPEECHES[emit_policy], None if size is None else Tumbling(size), lateness=10
+    )
+    chance = random.Random(f"{emit_policy}{keys}")
     ours: Tables = {}
     theirs: Tables = {}
     for batch in range(5):
-        rows, tick = _batch(chance, batch, keys), Tick(10 * batch - 10, 10 * batch, batch)
+        rows, tick = _batch(chance, batch, keys), BatchTime(10 * batch - 10, 10 * batch, batch)
         if size is None:
             rows = rows.with_columns(pl.lit(0, pl.Int64).alias(SLICE))
         monkeypatch.setattr(numbering, "_FEW", 0)

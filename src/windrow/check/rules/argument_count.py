@@ -17,5 +17,8 @@ def argument_count(context: Context) -> Iterator[Diagnostic]:
         # A star stands for any number of arguments.
         if known is None or known.accepts(len(node.args)) or any(isinstance(arg, Star) for arg in node.args):
             continue
+        # PERCENTILE_CONT(x, 0.5) lacks its WITHIN GROUP, and another rule says so.
+        if known.needs_within_group and not node.within_group:
+            continue
         message = f"{node.name} takes {known.expected()}, not {len(node.args)}"
         yield Diagnostic("WR221", message, node.span or node.name_span, f"write {known.signature}: {known.doc}")

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from windrow.catalog.functions import Function
 from windrow.catalog.scope import Scope, is_aggregate
 from windrow.catalog.typing import infer
-from windrow.check.agreement import family, is_number_text
+from windrow.check.agreement import family, is_number_text, may_be_boolean
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Expr, Interval, Lambda, Star
 from windrow.model.types import BOOLEAN, INTERVAL, STRING, DataType
 from windrow.sql import render_expr
+
+# Aggregates of conditions, and those that join texts with another between them.
+_CONDITIONS = frozenset({"count_if", "bool_and", "every", "bool_or", "some", "any"})
+_JOINING = frozenset({"string_agg", "listagg"})
 
 
 def argument_type(context: Context) -> Iterator[Diagnostic]:
@@ -34,7 +38,15 @@ def argument_type(context: Context) -> Iterator[Diagnostic]:
 
 
 def _judge(call: Call, known: Function, position: int, arg: Expr, type_: DataType) -> Iterator[Diagnostic]:
-    if known.takes_number(position) and family(type_) not in ("number", "any") and type_ != INTERVAL and not is_number_text(arg):
+    if call.name.lower() in _CONDITIONS and position == 0 and not may_be_boolean(type_):
+        hint = f"write a comparison: {call.name}({render_expr(arg)} = ...)"
+        yield Diagnostic("WR222", f"{call.name} needs true or false, but {render_expr(arg)} is {type_}", arg.span or call.span, hint)
+    elif call.name.lower() in _JOINING and position == 1 and family(type_) not in ("text", "any"):
+        hint = f"write it in quotes: {call.name}({render_expr(call.args[0])}, ',')"
+        yield Diagnostic(
+            "WR222", f"{call.name} needs a text between the values, and {render_expr(arg)} is {type_}", arg.span or call.span, hint
+        )
+    elif known.takes_number(position) and family(type_) not in ("number", "any") and type_ != INTERVAL and not is_number_text(arg):
         hint = _number_hint(call, known, arg, type_)
         yield Diagnostic("WR222", f"{call.name} needs a number, but {render_expr(arg)} is {type_}", arg.span or call.span, hint)
     elif known.refuses_type(position, type_):

@@ -18,17 +18,17 @@ _UPPER = frozenset({"<", "<="})
 def join_bound(context: Context) -> Iterator[Diagnostic]:
     for block in context.blocks:
         if block.select.window is None:
-            yield from _judge(block)
+            yield from _judge(context, block)
 
 
-def _judge(block: Block) -> Iterator[Diagnostic]:
+def _judge(context: Context, block: Block) -> Iterator[Diagnostic]:
     bindings = block.scopes.rows.bindings
     for count, join in enumerate(block.select.joins):
         right = bindings[count + 1]
         left_streams = [binding for binding in bindings[: count + 1] if binding.kind == "stream"]
-        if right.kind != "stream" or not left_streams or join.within is not None:
+        if right.kind != "stream" or not left_streams or join.within is not None or join.is_asof:
             continue
-        if not right.is_known or not all(binding.is_known for binding in left_streams):
+        if not all(map(context.may_judge, (right, *left_streams))):
             continue
         conditions = [expr for expr in (join.on, block.select.where) if expr is not None]
         if not is_bounded(conditions, right, block.scopes.rows):

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.catalog.scope import Binding
-from windrow.catalog.time_bounds import conjuncts
+from windrow.catalog.time_bounds import conjuncts, equality_of
 from windrow.check.blocks import Block, Context
 from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
 from windrow.errors import Diagnostic
-from windrow.model.expr import Binary, Expr
-from windrow.model.query import Join, JoinKind, NamedSource
+from windrow.model.expr import Expr
+from windrow.model.query import EmitChanges, Join, JoinKind, NamedSource
 from windrow.model.statement import CreateTableAs
-from windrow.model.window import DeadLetterLate, DropLate, Rows, Session, Sliding, Tumbling, WindowClause
+from windrow.model.window import (
+    DeadLetterLate,
+    DropLate,
+    EventTime,
+    IncludeInNext,
+    LateStrategy,
+    UpdatePrevious,
+    WindowClause,
+)
+from windrow.model.window_kinds import CountedKind, FixedKind, MovingKind
 
 _FROM_TABLE = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.CROSS)
 _TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
@@ -21,12 +30,12 @@ _TO_TABLE = (JoinKind.INNER, JoinKind.LEFT, JoinKind.CROSS)
 def join_shape(context: Context) -> Iterator[Diagnostic]:
     for block in context.blocks:
         if block.outer is None and block.select.source is not None:
-            yield from _judge(block)
+            yield from _judge(context, block)
 
 
-def _judge(block: Block) -> Iterator[Diagnostic]:
+def _judge(context: Context, block: Block) -> Iterator[Diagnostic]:
     select, bindings = block.select, block.scopes.rows.bindings[: len(block.select.joins) + 1]
-    if not all(binding.is_known for binding in bindings):
+    if not all(map(context.may_judge, bindings)):
         return
     if all(binding.kind == "table" for binding in bindings):
         if block.is_outermost and not _reads_changes(block):
@@ -35,6 +44,8 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
     joins = list(zip(select.joins, bindings[1:], strict=True))
     if bindings[0].kind == "table":
         join, right = joins.pop(0)
+        if join.is_asof:
+            return  # refused as such
         if right.kind == "table" or join.kind not in _FROM_TABLE:
             yield _gap(f"{join.kind.value} JOIN from a table is", block, join, "write the stream first: FROM stream LEFT JOIN table")
             return
@@ -43,7 +54,7 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
             if join.kind not in _TO_TABLE:
                 hint = "use LEFT JOIN: a table has no end at which a row of it could be called unmatched"
                 yield _gap(f"{join.kind.value} JOIN of a stream to a table is", block, join, hint)
-        else:
+        elif not join.is_asof:
             yield from _judge_streams(block, join, right)
 
 
@@ -77,33 +88,55 @@ def joins_inside_windows(block: Block) -> bool:
     bindings = scope.bindings[: len(select.joins) + 1]
     if select.window is None or not select.joins or not all(binding.is_known for binding in bindings):
         return bool(select.joins)
-    streams = [(join, right) for join, right in zip(select.joins, bindings[1:], strict=True) if right.kind != "table"]
+    streams = [(join, right) for join, right in zip(select.joins, bindings[1:], strict=True) if right.kind != "table" and not join.is_asof]
     conditions = [(join, right, [expr for expr in (join.on, select.where) if expr is not None]) for join, right in streams]
     is_inside = (join.within is None and not is_bounded(found, right, scope) for join, right, found in conditions)
     return bindings[0].kind != "table" and any(is_inside)
 
 
 def _judge_window(block: Block, join: Join, right: Binding) -> Iterator[Diagnostic]:
-    """Rows join inside windows whose bounds are known without them. In those that overlap, a pair is of several."""
+    """Rows join inside windows. Those that move with their rows, and those in which a row can meet nothing, are joined as they close."""
+    select, window = block.select, block.select.window
+    assert window is not None
+    is_grouped = block.scopes.is_aggregate or select.is_distinct
     hint = f"bound the join: JOIN {right.name} WITHIN 10s ON ..."
-    match block.select.window.kind if block.select.window is not None else None:
-        case Sliding() if any(each.kind not in (JoinKind.INNER, JoinKind.CROSS) for each in block.select.joins):
-            yield _gap("an outer join inside sliding windows is", block, join, hint)
-        case Sliding() if not block.scopes.is_aggregate:
-            yield _gap("a join inside sliding windows without an aggregate is", block, join, hint)
-        case Tumbling() if not (block.scopes.is_aggregate or block.select.is_distinct) and _says_when(block.select.window):
-            assert block.select.window is not None
-            message = "a join without an aggregate puts out its pairs as they are found: there is nothing to close or to correct"
-            leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS and WITH WATERMARK; late rows can be DEAD_LETTER or DROP"
-            yield Diagnostic("WR240", message, block.select.window.span or join.span, leave)
-        case Session() | Rows():
-            message = "rows of two streams cannot join inside windows whose bounds the rows themselves make"
-            yield Diagnostic("WR250", message, join.span or join.source.span, hint)
+    if isinstance(window.kind, CountedKind):
+        message = "rows of two streams cannot join inside windows whose bounds the rows themselves make by their number"
+        yield Diagnostic("WR250", message, join.span or join.source.span, hint)
+        return
+    if _says_when(window, is_grouped):
+        message = "a join without an aggregate puts out the pairs of a window once: there is nothing to correct"
+        leave = "add an aggregate, or leave out TRIGGER, ALLOWED_LATENESS and WITH WATERMARK; late rows can be DEAD_LETTER or DROP"
+        yield Diagnostic("WR240", message, window.span or join.span, leave)
+        return
+    is_outer = any(each.kind not in (JoinKind.INNER, JoinKind.CROSS) for each in select.joins)
+    if not isinstance(window.kind, FixedKind) or (window.kind.overlaps and (is_outer or not is_grouped)):
+        yield from (_gap(what, block, join, hint) for what in _not_as_they_close(block, window))
 
 
-def _says_when(window: WindowClause | None) -> bool:
-    """Pairs are put out as they are found: there is nothing to close or to correct."""
-    if window is None:
+def _not_as_they_close(block: Block, window: WindowClause) -> Iterator[str]:
+    """What cannot be said of a join whose windows are joined as they close."""
+    kind = "sessions" if isinstance(window.kind, MovingKind) else f"{window.kind.word.lower()} windows"
+    bindings = block.scopes.rows.bindings[: len(block.select.joins) + 1]
+    if sum(binding.kind == "stream" for binding in bindings) > 2:
+        yield f"a join of more than two streams that comes out as {kind} close is"
+    if isinstance(window.kind, MovingKind) and window.kind.max_length is not None:
+        yield "a join inside sessions with MAX is"
+    if isinstance(block.select.emit, EmitChanges) or window.triggers:
+        yield f"a join inside {kind} that comes out before they close is"
+    if window.time != EventTime() or window.watermark is not None:
+        yield f"a join inside {kind} by another time than the event time of the streams is"
+    if window.late not in (None, DeadLetterLate(), DropLate()) and not isinstance(window.late, UpdatePrevious):
+        yield f"LATE_DATA_STRATEGY {_strategy(window.late)} for a join inside {kind} is"
+
+
+def _strategy(late: LateStrategy | None) -> str:
+    return "INCLUDE_IN_NEXT" if isinstance(late, IncludeInNext) else "DEAD_LETTER INTO a stream"
+
+
+def _says_when(window: WindowClause, is_grouped: bool) -> bool:
+    """Pairs that nothing is made of come out once: there is nothing to correct."""
+    if is_grouped:
         return False
     sets_aside = window.late in (None, DeadLetterLate(), DropLate())
     return bool(window.triggers or window.allowed_lateness or window.watermark) or not sets_aside
@@ -119,8 +152,8 @@ def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:
 def _has_equality(conditions: list[Expr], right: Binding, block: Block) -> bool:
     for expr in conditions:
         for part in conjuncts(expr):
-            if isinstance(part, Binary) and part.op == "=":
-                sides = {side_of(part.left, right, block.scopes.rows), side_of(part.right, right, block.scopes.rows)}
+            if (equal := equality_of(part)) is not None:
+                sides = {side_of(equal.left, right, block.scopes.rows), side_of(equal.right, right, block.scopes.rows)}
                 if sides == {"left", "right"}:
                     return True
     return False

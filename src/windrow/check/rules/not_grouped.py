@@ -34,7 +34,7 @@ def group_keys(block: Block) -> frozenset[Expr] | None:
     keys = set()
     for expr in block.select.group_by:
         expanded = expand_key(expr, block)
-        if expanded is None or not _is_resolved(expanded, block.scopes.rows):
+        if expanded is None or not _is_resolved(expanded, block.scopes.rows) or _has_unknown_call(expanded, block.scopes.rows):
             return None
         keys.add(_normal(expanded, block.scopes.rows))
     return frozenset(keys)
@@ -65,6 +65,10 @@ def _is_resolved(expr: Expr, scope: Scope) -> bool:
     return all(isinstance(scope.resolve(node), Resolved) for node in walk_own(expr) if isinstance(node, Column))
 
 
+def _has_unknown_call(expr: Expr, scope: Scope) -> bool:
+    return any(isinstance(node, Call) and scope.names.function(node.name) is None for node in walk_own(expr))
+
+
 def _normal(expr: Expr, scope: Scope) -> Expr:
     """Equal for expressions that mean the same column however it was written."""
 
@@ -88,7 +92,7 @@ def _judge(node: Node, place: Place, keys: frozenset[Expr], block: Block) -> Ite
         return
     if _normal(node, block.scopes.rows) in keys:  # type: ignore[arg-type]  # sort keys and frames are in no set of keys
         return
-    if isinstance(node, Call) and is_aggregate(node, block.scopes.names):
+    if isinstance(node, Call) and (is_aggregate(node, block.scopes.names) or block.scopes.names.function(node.name) is None):
         return
     below = (*children(node.call), *children(node.spec)) if isinstance(node, Over) else children(node)
     for child in below:

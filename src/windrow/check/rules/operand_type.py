@@ -9,7 +9,7 @@ from windrow.catalog.typing import infer, output_columns
 from windrow.check.agreement import are_comparable, can_calculate, family, is_open, may_be_boolean
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
-from windrow.model.expr import Between, Binary, Call, Case, Expr, Index, InList, InQuery, IsDistinct, Literal, Node, Unary
+from windrow.model.expr import Between, Binary, Call, Case, Expr, Index, InList, InQuery, IsDistinct, Literal, Node, Unary, walk
 from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, Array, DataType, Map
 from windrow.sql import render_expr
 
@@ -111,6 +111,8 @@ def _comparable(op: str, left: Expr, left_type: DataType, right: Expr, right_typ
 
 
 def _comparison_hint(left: Expr, left_type: DataType, right: Expr, right_type: DataType) -> str:
+    if any(isinstance(node, Binary) and node.op == "||" for side in (left, right) for node in walk(side)):
+        return "|| joins texts; for one of two conditions write OR"
     if TIMESTAMP in (left_type, right_type) and "number" in (family(left_type), family(right_type)):
         number = left if family(left_type) == "number" else right
         return f"write TIMESTAMP_MILLIS({render_expr(number)}) for milliseconds since 1970"

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
+from windrow.check.foreign_names import foreign_option, meant_connector
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
@@ -26,12 +27,16 @@ def option(context: Context) -> Iterator[Diagnostic]:
             if spec is not None:
                 yield from _judge_value(entry, spec)
             elif listed.is_complete:
-                yield Diagnostic("WR260", f'unknown option "{entry.key}" for {listed.owner}', entry.span, _unknown_hint(entry.key, listed))
+                yield Diagnostic("WR260", f'unknown option "{entry.key}" for {listed.owner}', entry.span, _unknown_hint(entry, listed))
         yield from _missing(listed)
 
 
-def _unknown_hint(key: str, listed: OptionList) -> str:
+def _unknown_hint(entry: Option, listed: OptionList) -> str:
+    key = entry.key
     known = [spec.key for spec in listed.specs]
+    foreign = foreign_option(entry)
+    if foreign is not None:
+        return f"write {foreign.line(entry.value)}"
     similar = closest(key, known)
     if similar:
         return f"did you mean '{similar[0]}'? {_example(listed, similar[0])}"
@@ -49,11 +54,14 @@ def _example(listed: OptionList, key: str) -> str:
 def _missing(listed: OptionList) -> Iterator[Diagnostic]:
     if not listed.is_complete:
         return
+    # What another system's option says is not missing: the hint about that option says how to write it.
+    said = {foreign.key for entry in listed.entries if (foreign := foreign_option(entry)) is not None}
     for spec in listed.specs:
         keys = [key for key in (spec.key, spec.alternative) if key is not None]
-        if spec.is_required and all(listed.find(key) is None for key in keys):
+        if spec.is_required and all(listed.find(key) is None and key not in said for key in keys):
             message = f'{listed.owner} needs the option "{spec.key}": {spec.doc}'
-            yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{spec.example}')")
+            example = (meant_connector(listed.entries) if spec.key == "connector" else None) or spec.example
+            yield Diagnostic("WR262", message, listed.span, f"add WITH ('{spec.key}' = '{example}')")
 
 
 def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
+from windrow.check.foreign_names import CONNECTOR_NAMES
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
@@ -38,6 +39,9 @@ def _sides(listed: OptionList, has_source: bool, has_sink: bool) -> tuple[tuple[
 
 
 def _hint(value: str, known: list[str]) -> str:
+    ours = CONNECTOR_NAMES.get(value.lower())
+    if ours is not None:
+        return f"write 'connector' = '{ours}'"
     similar = closest(value, known)
     meant = f"did you mean '{similar[0]}'? " if similar else ""
     return f"{meant}there are: {', '.join(known)}"

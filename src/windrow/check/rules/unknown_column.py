@@ -8,36 +8,44 @@ from windrow.catalog.own_functions import BOUND_FUNCTIONS, is_bound
 from windrow.catalog.scope import Ambiguous, Binding, Missing, MissingQualifier, OutOfPlace, Scope, member_type
 from windrow.catalog.typing import infer
 from windrow.check.blocks import Block, Context, Place
+from windrow.check.foreign_names import COLUMNS, FUNCTIONS
 from windrow.check.suggestions import column_hint
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Column, Field, Node
 from windrow.model.system import Origin, SystemColumn, system_column
 from windrow.model.types import Struct
+from windrow.sql.words import UNIT_SPELLINGS, quote_string
 
 
 def unknown_column(context: Context) -> Iterator[Diagnostic]:
     for block in context.blocks:
         for place in block.places:
-            yield from _judge_place(place, block)
+            yield from _judge_place(place, block, context)
 
 
-def _judge_place(place: Place, block: Block) -> Iterator[Diagnostic]:
+def _judge_place(place: Place, block: Block, context: Context) -> Iterator[Diagnostic]:
+    # TIMESTAMP_TRUNC(ts, MINUTE): the function is unknown, and the rule about functions says what to write for all of it.
+    told = {id(arg) for node, _ in place.nodes if isinstance(node, Call) and node.name.lower() in FUNCTIONS for arg in node.args}
     for node, scope in place.nodes:
+        if id(node) in told and isinstance(node, Column) and node.name.upper() in UNIT_SPELLINGS:
+            continue
         if node is place.expr and place.clause == "GROUP BY" and block.select.window is not None and is_bound(node):
             continue
         if isinstance(node, Call):
             yield from _judge_bound_function(node, scope, place, block)
         elif isinstance(node, Column):
-            yield from _judge_column(node, scope, place, block)
+            yield from _judge_column(node, scope, place, block, context)
         elif isinstance(node, Field):
             yield from _judge_field(node, scope, place)
 
 
-def _judge_column(column: Column, scope: Scope, place: Place, block: Block) -> Iterator[Diagnostic]:
+def _judge_column(column: Column, scope: Scope, place: Place, block: Block, context: Context) -> Iterator[Diagnostic]:
     match scope.resolve(column):
         case Missing(binding=binding, fields=fields):
             shown = column.name if column.qualifier is None else f"{column.qualifier}.{column.name}"
-            if fields is not None:
+            if (foreign := _foreign_hint(column, context)) is not None:
+                hint = foreign
+            elif fields is not None:
                 hint = column_hint(column.name, [(column.qualifier or "it", fields)])
             else:
                 hint = _missing_hint(column, binding, scope, place, block)
@@ -51,6 +59,18 @@ def _judge_column(column: Column, scope: Scope, place: Place, block: Block) -> I
             yield Diagnostic("WR213", f'ambiguous column "{column.name}" in {place.clause}', column.span, f"write {choices}")
         case OutOfPlace(column=system):
             yield _out_of_place(system, column, scope, place, block)
+
+
+def _foreign_hint(column: Column, context: Context) -> str | None:
+    """A text in double quotes, a unit of time without quotes, or a column that another system gives every row."""
+    if column.qualifier is not None:
+        return None
+    if column.span is not None and context.script.source.text[column.span.start : column.span.start + 1] == '"':
+        return f"a text has single quotes: {quote_string(column.name)}; double quotes are for names"
+    if column.name.lower() in COLUMNS:
+        return f"write {COLUMNS[column.name.lower()]}"
+    unit = UNIT_SPELLINGS.get(column.name.upper())
+    return None if unit is None else f"a unit of time is a text, and stands first: DATE_TRUNC('{unit}', ts)"
 
 
 def _missing_hint(column: Column, binding: Binding | None, scope: Scope, place: Place, block: Block) -> str:

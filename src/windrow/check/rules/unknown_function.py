@@ -7,20 +7,15 @@ from collections.abc import Iterator
 from windrow.catalog.functions import FunctionKind, closest_functions
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
+from windrow.check.foreign_names import function_hint
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Column, Interval, Literal
+from windrow.model.window_kinds import SPELLINGS
 from windrow.sql import render_expr
 from windrow.sql.durations import show_duration
 
 # Functions of Flink and Spark that group by a window, and what such a window is called here.
-_WINDOWS = {
-    "tumble": "TUMBLING",
-    "hop": "SLIDING",
-    "session": "SESSION",
-    "window": "TUMBLING",
-    "session_window": "SESSION",
-    "cumulate": "TUMBLING",
-}
+_WINDOWS = {**{name.lower(): kind.word for name, kind in SPELLINGS.items()}, "window": "TUMBLING", "session_window": "SESSION"}
 
 
 def unknown_function(context: Context) -> Iterator[Diagnostic]:
@@ -34,7 +29,8 @@ def unknown_function(context: Context) -> Iterator[Diagnostic]:
             continue
         span = node.name_span or node.span
         if known is None:
-            yield Diagnostic("WR220", f"unknown function {node.name} in {place.clause}", span, _hint(context, node.name))
+            hint = function_hint(node.name, [render_expr(arg) for arg in node.args]) or _hint(context, node.name)
+            yield Diagnostic("WR220", f"unknown function {node.name} in {place.clause}", span, hint)
         elif known.kind is FunctionKind.TABLE:
             yield Diagnostic("WR220", f"{node.name} gives a table, not a value", span, "remove the call: streams have no use for it")
 
@@ -51,7 +47,7 @@ def _clause(call: Call) -> str:
     if call.name.lower() == "hop":
         # It names its slide first, the clause its size.
         lengths.reverse()
-    elif len(lengths) > 1:
+    elif len(lengths) > 1 and kind == "TUMBLING":
         kind = "SLIDING"
     time = [render_expr(call.args[0])] if call.args and isinstance(call.args[0], Column) else []
     return f"WINDOW {kind}({', '.join([*time, *(lengths or ['1m'])])})"

@@ -65,11 +65,12 @@ def _judges_joined_rows(node: Node) -> bool:
     return is_row and isinstance(query, Select) and bool(query.joins)
 
 
-_LOADABLE = tuple(name for name, spec in CONNECTORS.items() if spec.is_loadable)
+_LOADABLE = tuple(name for name, spec in CONNECTORS.own().items() if spec.is_loadable)
 
 
 def _is_not_loadable(node: Node) -> bool:
-    return isinstance(node, CreateTable) and (node.options.get("connector") or _LOADABLE[0]).lower() not in _LOADABLE
+    spec = CONNECTORS.get((node.options.get("connector") or "").lower()) if isinstance(node, CreateTable) else None
+    return spec is not None and not spec.is_loadable
 
 
 _AGGREGATES_THERE_ARE = "use COUNT [DISTINCT], SUM, AVG, MIN, MAX, STDDEV, PERCENTILE_CONT, ARRAY_AGG ..."

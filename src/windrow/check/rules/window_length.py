@@ -13,12 +13,9 @@ from windrow.model.window import (
     EveryInterval,
     EveryRecords,
     OnSessionEnd,
-    Rows,
-    Session,
-    Sliding,
-    Tumbling,
     WindowClause,
 )
+from windrow.model.window_kinds import MovingKind
 
 
 def window_length(context: Context) -> Iterator[Diagnostic]:
@@ -49,18 +46,8 @@ def _joins(select: Select) -> Iterator[Diagnostic]:
 
 def _kind(window: WindowClause) -> Iterator[Diagnostic]:
     node = window if window.kind.span is None else window.kind
-    match window.kind:
-        case Tumbling(size=size):
-            yield from _above_zero("the size of a TUMBLING window", size, node, "TUMBLING(10s)")
-        case Sliding(size=size, advance=advance):
-            yield from _above_zero("the size of a SLIDING window", size, node, "SLIDING(1m, 10s)")
-            yield from _above_zero("the advance of a SLIDING window", advance, node, "SLIDING(1m, 10s)")
-        case Session(gap=gap, max_length=longest):
-            yield from _above_zero("the gap of a SESSION window", gap, node, "SESSION(30s)")
-            if longest is not None and longest < gap:
-                yield Diagnostic("WR242", "MAX of a SESSION window is shorter than its gap", node.span, "write SESSION(30s, MAX 10m)")
-        case Rows(count=count):
-            yield from _above_zero("the count of a ROWS window", count, node, "ROWS(100)")
+    for fault in window.kind.faults():
+        yield Diagnostic("WR242", fault.message, node.span, fault.hint)
 
 
 def _times(window: WindowClause) -> Iterator[Diagnostic]:
@@ -78,6 +65,6 @@ def _triggers(window: WindowClause) -> Iterator[Diagnostic]:
                 yield from _above_zero("the interval of EVERY", interval, node, "EVERY 30s")
             case EveryRecords(count=count):
                 yield from _above_zero("the count of EVERY", count, node, "EVERY 1000 RECORDS")
-            case OnSessionEnd() if not isinstance(window.kind, Session):
+            case OnSessionEnd() if not isinstance(window.kind, MovingKind):
                 hint = "write TRIGGER ON WATERMARK, or WINDOW SESSION(30s)"
                 yield Diagnostic("WR243", "ON SESSION_END needs a SESSION window", node.span, hint)

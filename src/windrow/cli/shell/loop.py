@@ -14,10 +14,11 @@ from windrow.cli.shell.session import Done, Query, ShellSession
 from windrow.cli.shell.words import COMMANDS
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
-from windrow.describing import Answer
-from windrow.errors import JobError, WindrowError
+from windrow.errors import JobError, SparkLostError, WindrowError
+from windrow.introspection import Answer
 from windrow.jobs import RunOptions, start
 from windrow.jobs.options import Mode
+from windrow.spark.internals.java_process import stop_session
 from windrow.sql import ends_statement
 
 LEAVE = "\\q"
@@ -38,7 +39,7 @@ class Shell:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._spark is not None:
-            self._spark.stop()
+            stop_session(self._spark)
 
     def load(self, text: str, name: str) -> None:
         """The definitions of a file; its queries are left for the user to ask. What is wrong with it is an error."""
@@ -132,4 +133,14 @@ class Shell:
                 account = jobs.status()[0].ledger.statements.get(query.name)
                 return limit is not None and account is not None and account.emitted >= limit
 
-            run_jobs(jobs, wish, request, watching_console(), is_over)
+            try:
+                run_jobs(jobs, wish, request, watching_console(), is_over)
+            except SparkLostError:
+                # The next query starts another.
+                stop_session(self._spark)
+                self._spark = None
+                if wish.is_for_all:
+                    raise SystemExit(wish.exit_code) from None
+                raise
+            if wish.is_for_all:
+                raise SystemExit(0)

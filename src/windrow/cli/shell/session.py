@@ -9,9 +9,9 @@ from pathlib import Path
 from windrow.catalog import Catalog, build_catalog
 from windrow.catalog.known_columns import with_known_columns
 from windrow.catalog.lifetimes import lifetimes
-from windrow.compiling import Compiled, compile_script
-from windrow.describing import Answer
+from windrow.compiler import Compiled, compile_script
 from windrow.errors import Diagnostic, SqlError
+from windrow.introspection import Answer
 from windrow.model.place import SourceText, Span
 from windrow.model.query import Select
 from windrow.model.statement import (

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.catalog import Catalog
-from windrow.catalog.functions import functions
+from windrow.catalog.functions import functions, plugin_functions
 from windrow.model.system import SYSTEM_COLUMNS
+from windrow.model.window_kinds import KINDS
 from windrow.sql.words import CLAUSES, RESERVED, STATEMENTS, WINDOW_CLAUSES, quote_name
 
 COMMANDS = {
@@ -17,8 +18,9 @@ COMMANDS = {
     "\\q": "leave (or Ctrl-D)",
     "\\?": "this list",
 }
-_MORE = "STREAM TABLE FUNCTION STREAMS TABLES FUNCTIONS JOBS INTO TUMBLING SLIDING SESSION ROWS CHANGES FINAL DESC IF EXISTS".split()
-KEYWORDS = tuple(sorted({word for phrase in (*STATEMENTS, *CLAUSES, *WINDOW_CLAUSES) for word in phrase.split()} | RESERVED | set(_MORE)))
+_MORE = "STREAM TABLE FUNCTION STREAMS TABLES FUNCTIONS JOBS INTO CHANGES FINAL DESC IF EXISTS".split()
+_PHRASES = (*STATEMENTS, *CLAUSES, *WINDOW_CLAUSES, *(kind.word for kind in KINDS))
+KEYWORDS = tuple(sorted({word for phrase in _PHRASES for word in phrase.split()} | RESERVED | set(_MORE)))
 _WORD = re.compile(r"[\w\\?`]*$")
 # After these only a stream or table can stand.
 _BEFORE_RELATION = re.compile(r"(?:\b(?:FROM|JOIN|INTO|DESCRIBE|DESC|DROP\s+STREAM|DROP\s+TABLE)|\\d)\s+[\w`]*$", re.IGNORECASE)
@@ -59,4 +61,5 @@ def _candidates(text: str, word: str, catalog: Catalog) -> Iterator[Word]:
     yield from relations
     yield from (Word(keyword, "") for keyword in KEYWORDS)
     yield from (Word(column.name, str(column.type)) for column in SYSTEM_COLUMNS)
-    yield from (Word(f"{name.upper()}(", each.kind.value) for name, each in {**catalog.own_functions, **functions()}.items())
+    known = {**catalog.own_functions, **plugin_functions(), **functions()}
+    yield from (Word(f"{name.upper()}(", each.kind.value) for name, each in known.items())

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from windrow.connectors.console.tables import Page, print_page
 from windrow.connectors.encoding import flat_frame, json_frame, json_lines
-from windrow.connectors.runtime import EMISSION, Output, SinkRequest
+from windrow.connectors.runtime import EMISSION, Connector, Output, Sink, SinkRequest
 from windrow.connectors.zones import labelled, zone_of
 from windrow.errors import UsageError
 
@@ -44,7 +44,7 @@ def open_sink(spark: SparkSession, request: SinkRequest) -> ConsoleSink:  # noqa
     return ConsoleSink(request.statement, as_json, rows, _number(options, "width", 40, least=4))
 
 
-class ConsoleSink:
+class ConsoleSink(Sink):
     """Printing cannot be taken back: a batch that runs twice after a crash is printed twice."""
 
     def __init__(
@@ -55,11 +55,6 @@ class ConsoleSink:
         self._rows = rows
         self._width = width
         self._now = now
-
-    def open(self) -> None:
-        """There is always a place to print to."""
-
-    def close(self) -> None: ...
 
     def write(self, output: Output) -> None:
         if self._as_json:
@@ -116,3 +111,8 @@ def _number(options: Mapping[str, str], key: str, default: int, *, least: int) -
     if not text.strip().isdigit() or int(text) < least:
         raise UsageError("WR503", f"'{key}' = '{text}' is not a whole number of at least {least}", f"'{key}' = '{default}'")
     return int(text)
+
+
+class ConsoleConnector(Connector):
+    def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
+        return open_sink(spark, request)

@@ -7,7 +7,7 @@ from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 CONSOLE = ConnectorSpec(
     name="console",
     summary="rows printed as a table or as JSON lines",
-    runtime="windrow.connectors.console.runtime",
+    runtime="windrow.connectors.console.runtime:ConsoleConnector",
     sink=(
         OptionSpec(
             "format",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -18,6 +19,9 @@ from rich.text import Text
 from windrow.connectors.encoding import in_micros, is_nested, json_spelling
 
 NULL = "NULL"
+_DIGITS = 7
+# Beyond this a double has no digits after the point that mean anything.
+_EXACT = 1e13
 _STYLES = {"late": "yellow", "early": "cyan", "retract": "red"}
 
 
@@ -53,6 +57,17 @@ def print_page(page: Page, console: Console) -> None:
             console.print(line, markup=False, highlight=False, soft_wrap=True, emoji=False)
 
 
+def shown_cells(table: pa.Table, width: int = 40) -> tuple[list[str], list[bool], list[list[str | None]]]:
+    """Names, whether a column is right-aligned, and the shown values row by row (None for NULL), each no wider than ``width``."""
+    return _cells(Page("", 0, datetime.now(UTC), table, (None,) * table.num_rows, table.num_rows, width))
+
+
+def plain_table(table: pa.Table, width: int = 40) -> list[str]:
+    """The lines of a table as plain text, its head first."""
+    names, right, cells = shown_cells(table, width)
+    return _aligned(names, right, cells)
+
+
 def show_time(value: datetime) -> str:
     """
     >>> show_time(datetime(2026, 1, 1, 0, 0, 10)), show_time(datetime(2026, 1, 1, 0, 0, 10, 500000))
@@ -74,8 +89,20 @@ def show_value(type_: pa.DataType) -> Callable[[Any], str]:
         return lambda value: "true" if value else "false"
     if pa.types.is_floating(type_):
         spell = json_spelling(type_)
-        return lambda value: spell(value).strip('"')
+        return lambda value: spell(_rounded(value)).strip('"')
     return _show_plain
+
+
+def _rounded(value: float) -> float:
+    """A number with as many digits as a person reads: seven, and two after the point of larger ones. Sinks get all of them.
+
+    >>> _rounded(0.0033333333333333335), _rounded(0.1 + 0.2), _rounded(1234567.891), _rounded(2.5)
+    (0.003333333, 0.3, 1234567.89, 2.5)
+    """
+    if not math.isfinite(value):
+        return value
+    whole = len(str(int(abs(value)))) if abs(value) < _EXACT else 0
+    return float(f"{value:.{max(_DIGITS, whole + 2)}g}")
 
 
 def cut(text: str, width: int) -> str:
@@ -138,6 +165,10 @@ def _with_null(cells: list[list[str | None]]) -> list[list[str]]:
 
 
 def _plain_lines(page: Page, names: list[str], right: list[bool], cells: list[list[str | None]]) -> list[str]:
+    return [page.title, *_aligned(names, right, cells), *([page.rest] if page.rest else []), ""]
+
+
+def _aligned(names: list[str], right: list[bool], cells: list[list[str | None]]) -> list[str]:
     shown = _with_null(cells)
     widths = [max(cell_len(cell) for cell in column) for column in zip(names, *shown, strict=True)]
 
@@ -149,4 +180,4 @@ def _plain_lines(page: Page, names: list[str], right: list[bool], cells: list[li
         return "  ".join(padded).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return [page.title, line(names), rule, *(line(row) for row in shown), *([page.rest] if page.rest else []), ""]
+    return [line(names), rule, *(line(row) for row in shown)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import re
 
-from windrow.connectors.files.places import java_error_number
 from windrow.errors import JobError, UsageError, WindrowError
+from windrow.storage import StorageError
+from windrow.storage.hadoop import java_error_number
 
 _FAILED_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.(?=\s|$)")
 _MISMATCH = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.")
@@ -24,7 +25,7 @@ def explain_failure(error: BaseException) -> WindrowError | None:
 
     The engine asks this with whatever a batch raised. Errors that are ours already are given back as they are.
     """
-    if isinstance(error, WindrowError):
+    if isinstance(error, WindrowError) and not isinstance(error, StorageError):
         return error
     messages = _messages(error)
     text = "\n".join(messages)
@@ -52,14 +53,14 @@ def explain_failure(error: BaseException) -> WindrowError | None:
     )
 
 
-def open_failure(error: OSError, path: str) -> UsageError:
+def open_failure(error: StorageError, path: str) -> UsageError:
     """Why a sink's folder cannot be used, found before the job starts."""
     reason = _reason(error)
-    if error.errno in _NO_FOLDER:
+    if error.number in _NO_FOLDER:
         return UsageError("WR510", f"{path} is not a folder: {reason}", "name a folder that exists or can be made: 'path' = 'out/rows'")
-    if error.errno in _DENIED:
+    if error.number in _DENIED:
         return UsageError("WR511", f"cannot write to {path}: {reason}", "name a folder this user may write to")
-    if error.errno in _FULL:
+    if error.number in _FULL:
         return UsageError("WR512", f"no space left for {path}: {reason}", "free some space, or name a folder on another disk")
     return UsageError("WR513", f"cannot make {path} ready for writing: {reason}", "check the path and that its file system is there")
 
@@ -70,14 +71,14 @@ def write_failure(error: BaseException, path: str, batch_id: int) -> WindrowErro
     if explained is not None:
         return explained
     messages = _messages(error)
-    number = error.errno if isinstance(error, OSError) else java_error_number("\n".join(messages))
+    number = error.number if isinstance(error, StorageError) else java_error_number("\n".join(messages))
     if number in _FULL:
         return JobError(
             "WR523",
             f"the disk of {path} is full: batch {batch_id} was not written",
             "free some space and start the job again: it goes on with this batch",
         )
-    reason = _reason(error) if isinstance(error, OSError) else _cause(messages)
+    reason = _reason(error) if isinstance(error, StorageError) else _cause(messages)
     return JobError("WR524", f"batch {batch_id} could not be written to {path}: {reason}", "mend the cause and start the job again")
 
 
@@ -100,8 +101,8 @@ def _cause(messages: list[str]) -> str:
     return " ".join((known[-1] if known else "no reason given").split())[:300]
 
 
-def _reason(error: OSError) -> str:
-    return " ".join((error.strerror or str(error)).split())[:300]
+def _reason(error: StorageError) -> str:
+    return " ".join(error.reason.split())[:300]
 
 
 def _plain(uri: str) -> str:

@@ -8,9 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from windrow.connectors.files.places import resolve
-from windrow.connectors.files.settings import SourceSettings, format_of
+from windrow.connectors.files.endings import format_of
+from windrow.connectors.files.settings import SourceSettings
 from windrow.errors import NotThereError, UsageError
+from windrow.storage import qualified
+from windrow.storage.jvm import hadoop_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,10 +31,8 @@ class Inputs:
 
 
 def find_inputs(spark: SparkSession, settings: SourceSettings) -> Inputs:
-    jvm: Any = spark._jvm
-    address = resolve(settings.path, spark)
-    path = jvm.org.apache.hadoop.fs.Path(address)
-    fs = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    address = qualified(settings.path, spark)
+    path, fs = hadoop_of(spark).path(address), hadoop_of(spark).filesystem(address)
     matches = [] if _is_missing(fs, path, address) else list(fs.globStatus(path) or [])
     if not matches:
         raise _nothing_there(fs, path, settings.path)
@@ -45,9 +45,8 @@ def find_inputs(spark: SparkSession, settings: SourceSettings) -> Inputs:
 
 def fingerprint(spark: SparkSession, settings: SourceSettings) -> str:
     """A digest of which files there are, how long they are and when they were written: another one means other rows."""
-    jvm: Any = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(resolve(settings.path, spark))
-    fs = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    address = qualified(settings.path, spark)
+    path, fs = hadoop_of(spark).path(address), hadoop_of(spark).filesystem(address)
     found = []
     for match in list(fs.globStatus(path) or []):
         listing = fs.listFiles(match.getPath(), True)

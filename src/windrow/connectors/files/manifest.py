@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from windrow.connectors.files.places import open_folder
 from windrow.connectors.files.settings import SinkSettings
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import JobError
+from windrow.storage import open_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,7 +84,7 @@ def read_manifest(path: str, spark: SparkSession | None = None) -> list[Manifest
     """The complete batches of a sink's folder, oldest first."""
     folder = open_folder(path, spark)
     found = []
-    for name in folder.list(MANIFESTS):
+    for name in folder.entries(MANIFESTS):
         if not name.endswith(".json") or name.startswith("."):
             continue
         try:

@@ -5,27 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windrow.connectors.files.endings import ending_of, format_of
 from windrow.errors import UsageError
-
-_COMPRESSIONS = (".gz", ".bz2", ".zst", ".zstd", ".snappy", ".lz4", ".deflate")
-_ENDINGS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-
-
-def format_of(path: str) -> str | None:
-    """The format that the ending of a path tells, or None.
-
-    >>> format_of("in/trades-*.csv.gz"), format_of("in/trades")
-    ('csv', None)
-    """
-    ending = _ending(path)
-    return _ENDINGS.get(ending) if ending else None
-
-
-def _ending(path: str) -> str | None:
-    name = path.rstrip("/").rsplit("/", 1)[-1].lower()
-    for compression in _COMPRESSIONS:
-        name = name.removesuffix(compression)
-    return next((ending for ending in _ENDINGS if name.endswith(ending)), None)
 
 
 @dataclass(frozen=True)
@@ -39,7 +20,7 @@ class CsvSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, str], path: str) -> CsvSettings:
-        delimiter = options.get("csv.delimiter") or ("\t" if _ending(path) == ".tsv" else ",")
+        delimiter = options.get("csv.delimiter") or ("\t" if ending_of(path) == ".tsv" else ",")
         quote = _one_character(options, "csv.quote", '"')
         return cls(
             header=flag(options, "csv.header", default=True),

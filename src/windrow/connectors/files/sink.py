@@ -19,9 +19,10 @@ from windrow.connectors.encoding import flat_frame, in_micros, json_frame, json_
 from windrow.connectors.files.csv_text import csv_lines
 from windrow.connectors.files.failures import open_failure, write_failure
 from windrow.connectors.files.manifest import MANIFESTS, BatchNames, Manifest, ManifestFile
-from windrow.connectors.files.places import Folder, open_folder
 from windrow.connectors.files.settings import SinkSettings
-from windrow.connectors.runtime import Output, SinkRequest
+from windrow.connectors.runtime import Output, Sink, SinkRequest
+from windrow.spark.internals.java_errors import spark_errors
+from windrow.storage import Folder, StorageError, open_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,14 +41,10 @@ _MOST_AT_ONCE = 4
 
 def open_sink(spark: SparkSession, request: SinkRequest) -> FileSink:
     settings = SinkSettings.of(request.options)
-    try:
-        folder = open_folder(settings.path, spark)
-    except OSError as error:
-        raise open_failure(error, settings.path) from error
-    return FileSink(folder, request.statement, settings)
+    return FileSink(open_folder(settings.path, spark), request.statement, settings)
 
 
-class FileSink:
+class FileSink(Sink):
     def __init__(self, folder: Folder, statement: str, settings: SinkSettings) -> None:
         self._folder = folder
         self._statement = statement
@@ -59,19 +56,17 @@ class FileSink:
         try:
             for name in ("", ".staging", MANIFESTS):
                 self._folder.make(name)
-            self._folder.write(probe, b"windrow was here\n")
+            self._folder.write_new(probe, b"windrow was here\n")
             self._folder.remove(probe)
-        except OSError as error:
+        except StorageError as error:
             raise open_failure(error, self._settings.path) from error
 
     def write(self, output: Output) -> None:
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-        from pyspark.errors import PySparkException
-
         names = BatchNames(output.batch_id, self._statement, _ENDINGS[self._settings.format])
+        failures: tuple[type[Exception], ...] = (StorageError, *spark_errors())
         try:
             self._write(output, names)
-        except (OSError, Py4JError, PySparkException) as error:
+        except failures as error:
             self._withdraw(names)
             raise write_failure(error, self._settings.path, output.batch_id) from error
 
@@ -105,7 +100,7 @@ class FileSink:
         staged = [f"{names.staging}/table-{number:05d}" for number in range(len(parts))]
 
         def stage(name: str, part: pa.Table) -> None:
-            self._folder.write(name, _encode(part, columns, self._settings))
+            self._folder.write_new(name, _encode(part, columns, self._settings))
 
         if len(parts) == 1:
             stage(staged[0], table)
@@ -125,10 +120,10 @@ class FileSink:
         counted = Observation()
         _save(frame.observe(counted, F.count(F.lit(1)).alias("rows")), columns, self._settings, self._folder.uri(target))
         rows = int(counted.get.get("rows", 0))
-        parts = [f"{target}/{name}" for name in self._folder.list(target) if name.startswith("part-")]
-        parts = [part for part in parts if self._folder.size(part) > self._empty_size(columns)]
+        parts = [f"{target}/{name}" for name in self._folder.entries(target) if name.startswith("part-")]
+        parts = [part for part in parts if self._folder.status(part).size > self._empty_size(columns)]
         for part in parts:
-            self._folder.settle(part)
+            self._folder.make_durable(part)
         return parts, rows
 
     def _empty_size(self, columns: tuple[str, ...]) -> int:
@@ -141,23 +136,20 @@ class FileSink:
 
     def _publish(self, names: BatchNames, staged: list[str], rows: int) -> None:
         folder = self._folder
-        folder.write(f"{names.staging}/{_MOVING}", b"")
-        folder.settle_folder(names.staging)
+        folder.write_new(f"{names.staging}/{_MOVING}", b"")
+        folder.make_durable(names.staging)
         files = []
         for number, part in enumerate(staged):
-            files.append(ManifestFile(names.part(number), folder.size(part)))
+            files.append(ManifestFile(names.part(number), folder.status(part).size))
             folder.move(part, names.part(number))
-        folder.settle_folder()
+        folder.make_durable()
         manifest = Manifest(names.batch_id, names.statement, self._settings.format, rows, tuple(files))
-        draft = f"{names.staging}/manifest"
-        folder.write(draft, manifest.to_json())
-        folder.move(draft, names.manifest)
-        folder.settle_folder(MANIFESTS)
+        folder.replace_atomically(names.manifest, manifest.to_json())
 
     def _remove_published(self, names: BatchNames) -> None:
         """Take an earlier attempt of this batch away, its manifest first: a reader never sees a manifest without its files."""
         self._folder.remove(names.manifest)
-        for name in self._folder.list():
+        for name in self._folder.entries():
             if names.owns(name):
                 self._folder.remove(name)
 
@@ -167,7 +159,7 @@ class FileSink:
             if self._folder.exists(f"{names.staging}/{_MOVING}"):
                 self._remove_published(names)
             self._folder.remove(names.staging)
-        except OSError:
+        except StorageError:
             return
 
 

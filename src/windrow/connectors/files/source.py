@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
+from windrow.connectors.files.file_ids import ADDRESS_SQL, NUMBER_SQL, address_as_path, file_paths
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
-from windrow.connectors.files.numbers import NUMBER_SQL, file_paths
-from windrow.connectors.files.plain import WHOLE_FILES, quick_reader
+from windrow.connectors.files.json_fast_scan import WHOLE_FILES, quick_reader
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
@@ -58,7 +58,7 @@ def _open(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     if request.is_table:
         return lines
     own = {name: sql.replace(_METADATA, "") for name, sql in _places(request, _LINE_NUMBER, _IN_SPLIT).items()}
-    return replace(lines, quick=quick_reader(spark, request, inputs.load, replace(lines, later={**own, **lines.later})))
+    return replace(lines, speculative=quick_reader(spark, request, inputs.load, replace(lines, lazy_columns={**own, **lines.lazy_columns})))
 
 
 def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> SourceStream:
@@ -69,12 +69,11 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
     place = _PLACE if _PLACE in frame.columns else "_offset"
     later = {
         **NO_PROVENANCE,
-        # It comes percent-encoded, but a plus in it is a plus; and a path of this machine has one slash elsewhere.
-        "_topic": f"try_url_decode(replace(regexp_replace({_ADDRESS}, '^file:///', 'file:/'), '+', '%2B'))",
+        "_topic": address_as_path(_ADDRESS),
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
     }
     topics = file_paths if TOPIC_NUMBER in frame.columns else None
-    return SourceStream(frame, 1, format_, later, {_ADDRESS: "input_file_name()"}, topics)
+    return SourceStream(frame, 1, format_, later, {_ADDRESS: ADDRESS_SQL}, topics)
 
 
 def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:

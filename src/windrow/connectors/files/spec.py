@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from collections.abc import Mapping
+
+from windrow.connectors.files.endings import format_of
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, SourceShape
 
 FORMATS = ("json", "csv", "parquet")
 
@@ -13,10 +16,19 @@ _CSV_SHARED = (
     OptionSpec("csv.null", OptionKind.TEXT, "the text that means NULL", default="", example="\\N"),
 )
 
+
+def _shape(options: Mapping[str, str]) -> SourceShape:
+    """Where neither an option nor the path tells the format, it is JSON unless the files say otherwise."""
+    path = options.get("path", "")
+    format_ = options.get("format", "").lower() or format_of(path) or "json"
+    is_here = "://" not in path or path.startswith("file:")
+    return SourceShape("json", has_fast_scan=is_here) if format_ == "json" else SourceShape(None)
+
+
 FILES = ConnectorSpec(
     name="files",
     summary="JSON lines, CSV or Parquet files in a folder, on local disks or any file system Spark can reach",
-    runtime="windrow.connectors.files.runtime",
+    runtime="windrow.connectors.files.runtime:FilesConnector",
     source=(
         OptionSpec("path", OptionKind.PATH, "folder, file or glob to read", is_required=True, example="data/trades/*.json"),
         OptionSpec(
@@ -45,4 +57,5 @@ FILES = ConnectorSpec(
         *_CSV_SHARED,
     ),
     is_loadable=True,
+    source_shape=_shape,
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.generator.fields import fields_for, validate_fields
 from windrow.connectors.generator.settings import Settings, read_settings
-from windrow.connectors.runtime import RAW, SEQ, SourceRequest, SourceStream
+from windrow.connectors.runtime import RAW, SEQ, Connector, SourceRequest, SourceStream
 from windrow.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,3 +55,8 @@ def _indices(spark: SparkSession, settings: Settings) -> DataFrame:
         "tasks": str(spark.sparkContext.defaultParallelism),
     }
     return spark.readStream.format(FORMAT).options(**options).load()
+
+
+class GeneratorConnector(Connector):
+    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        return open_source(spark, request)

@@ -7,7 +7,7 @@ from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 GENERATOR = ConnectorSpec(
     name="generator",
     summary="made-up rows from a seed, the same however they are cut into batches",
-    runtime="windrow.connectors.generator.runtime",
+    runtime="windrow.connectors.generator.runtime:GeneratorConnector",
     source=(
         OptionSpec("rows.per.second", OptionKind.TEXT, "rows that arrive a second; max: as fast as possible", default="10", example="1000"),
         OptionSpec("rows", OptionKind.INTEGER, "how many rows there are in all; without it there is no end", example="100000"),

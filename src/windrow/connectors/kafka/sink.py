@@ -49,7 +49,7 @@ def open_sink(spark: SparkSession, request: SinkRequest) -> Sink:
     return PlainSink(settings, request, from_driver=str(spark.sparkContext.master).startswith("local"))
 
 
-class _TopicSink:
+class _TopicSink(Sink):
     """What both ways share: the topic, and calls that wait for a broker that is away."""
 
     def __init__(self, settings: SinkSettings, request: SinkRequest) -> None:

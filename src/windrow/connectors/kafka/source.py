@@ -12,7 +12,7 @@ from windrow.connectors.kafka.brokers import Brokers
 from windrow.connectors.kafka.formats import csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.security import BAD_OPTION, for_java
-from windrow.connectors.kafka.source_options import lane_of
+from windrow.connectors.kafka.source_options import SPELLED_AS_JSON, lane_of
 from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
 from windrow.connectors.kafka.table import Span, latest_records, span_of, taken_back
 from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceRequest, SourceStream
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 NO_CONNECTOR = "WR868"
-_SPELLED_AS_JSON = ("json", "avro")
 # Of a record as it was written: what is made of these is made when it is needed.
 _KEY_BYTES, _HEADER_LIST = "_key_bytes", "_header_list"
 _KEYS = {"text": "make_valid_utf8(CAST({0} AS STRING))", "base64": "base64({0})"}
@@ -64,7 +63,7 @@ def _stream(request: SourceRequest, settings: SourceSettings, records: DataFrame
     frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
     later = {**_provenance(settings), **decoding}
     decode = partial(avro_as_json, settings=_avro(settings)) if settings.format == "avro" else None
-    return SourceStream(frame, 1, "json" if settings.format in _SPELLED_AS_JSON else None, later, decode=decode)
+    return SourceStream(frame, 1, "json" if settings.format in SPELLED_AS_JSON else None, later, decode=decode)
 
 
 def _load(spark: SparkSession, request: SourceRequest, options: dict[str, str]) -> DataFrame:

@@ -10,6 +10,8 @@ from windrow.connectors.spec import OptionKind, OptionSpec
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
 FORMATS = ("json", "avro", "csv", "raw")
+# Formats whose records are decoded by the engine, as JSON.
+SPELLED_AS_JSON = ("json", "avro")
 KEY_FORMATS = ("text", "base64", "avro")
 # No topic has so many partitions.
 _MOST_PARTITIONS = 65_536

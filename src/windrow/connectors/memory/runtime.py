@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.connectors.runtime import Output, SinkRequest, SourceRequest, SourceStream
+from windrow.connectors.runtime import Connector, Output, Sink, SinkRequest, SourceRequest, SourceStream
 from windrow.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,14 +82,11 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     return SourceStream(frame, int(request.options.get("partitions", "1")), "json")
 
 
-class MemorySink:
+class MemorySink(Sink):
     """Keeps every batch by its id, so that a batch that is written twice is there once."""
 
     def __init__(self) -> None:
         self._batches: dict[int, pa.Table] = {}
-
-    def open(self) -> None:
-        """Nothing to make ready."""
 
     def write(self, output: Output) -> None:
         table = output.table
@@ -98,9 +95,6 @@ class MemorySink:
             table = output.frame.toArrow()
             table = table.sort_by("_seq") if "_seq" in table.column_names else table
         self._batches[output.batch_id] = table
-
-    def close(self) -> None:
-        """Nothing to let go."""
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for batch_id in sorted(self._batches) for row in self._batches[batch_id].to_pylist(maps_as_pydicts="lossy")]
@@ -112,3 +106,11 @@ SINKS: dict[str, MemorySink] = {}
 
 def open_sink(_spark: SparkSession, request: SinkRequest) -> MemorySink:
     return SINKS.setdefault(request.statement, MemorySink())
+
+
+class MemoryConnector(Connector):
+    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        return open_source(spark, request)
+
+    def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
+        return open_sink(spark, request)

@@ -7,7 +7,7 @@ from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 MEMORY = ConnectorSpec(
     name="memory",
     summary="rows handed over by a case or a notebook; for tests",
-    runtime="windrow.connectors.memory.runtime",
+    runtime="windrow.connectors.memory.runtime:MemoryConnector",
     source=(
         OptionSpec("partitions", OptionKind.INTEGER, "how many partitions the rows come from", default="1", example="2"),
         OptionSpec("headers", OptionKind.BOOLEAN, "whether rows have headers, for emissions to carry on", default="false", example="true"),

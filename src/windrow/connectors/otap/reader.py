@@ -20,11 +20,12 @@ from pyspark.sql.types import StructType
 from windrow.connectors.otap.settings import LiveSettings
 from windrow.connectors.otap.shape import to_batches
 from windrow.otap.covers import Cover
+from windrow.otap.layout import Base
 from windrow.otap.links import reader_for
 from windrow.otap.notes import Notes, ReadReport
-from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
 from windrow.otap.windows import Reading
+from windrow.storage import StorageError
 
 FORMAT = "windrow_otap"
 UNTIL = "until_ns"
@@ -81,7 +82,7 @@ class OtapReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         seen = reader.seen
         report = ReadReport(0 if rows is None else rows.num_rows, seen.bytes, seen.ambiguous, tuple(sorted(seen.missing)), seen.faults)
         # It is for people to look at, and nothing depends on it: a worker that cannot write to the state folder goes on.
-        with suppress(OSError):
+        with suppress(OSError, StorageError):
             Notes(Path(self._notes)).save_report(partition.end, partition.place, report)
         if rows is not None:
             yield from to_batches(rows, cover, partition.place, self._columns)

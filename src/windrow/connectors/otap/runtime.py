@@ -7,12 +7,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
 
 from windrow.connectors.otap.settings import read_settings
-from windrow.connectors.runtime import NO_PROVENANCE, SEQ, SourceRequest, SourceStream
+from windrow.connectors.runtime import NO_PROVENANCE, SEQ, Connector, SourceRequest, SourceStream
 from windrow.errors import UsageError
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
+from windrow.storage import qualified
+from windrow.storage.opening import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +25,7 @@ _ADDED = {SEQ: "BIGINT", "_offset": "BIGINT", "_topic": "STRING"}
 
 def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     settings = read_settings(request.options)
-    base = Base(settings.path)
+    base = Base(qualified(settings.path, spark))
     if not base.is_there:
         hint = f"make it, or try it out: windrow otap generate {settings.path}"
         raise UsageError("WR882", f"there is no folder {settings.path}", hint)
@@ -56,7 +57,8 @@ def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
     options = {
         "schema": schema,
         "columns": pa.schema([(column.name, arrow_type(column.type)) for column in request.columns]).serialize().to_pybytes().hex(),
-        "options": json.dumps(dict(request.options)),
+        # Workers may have another default file system, and another folder that they stand in.
+        "options": json.dumps({**request.options, "path": qualified(request.options["path"], spark)}),
         "notes": tempfile.mkdtemp(prefix="windrow-otap-") if request.folder is None else notes_folder(request.folder),
         "ended": str(request.is_ended).lower(),
     }
@@ -65,8 +67,18 @@ def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
 
 def notes_folder(folder: str) -> str:
     """The folder that a source may keep notes in, as a path on a local disk."""
-    scheme = urlparse(folder).scheme
-    if scheme in ("", "file") or len(scheme) == 1:
-        return str(Path(urlparse(folder).path if scheme == "file" else folder))
+    if (path := local_path(folder)) is not None:
+        return path
     hint = "choose a local folder with --state; the telemetry itself may be anywhere"
     raise UsageError("WR883", f"an OTAP source keeps notes in the state folder, and {folder} is not on a local disk", hint)
+
+
+class OtapConnector(Connector):
+    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        return open_source(spark, request)
+
+    def watermark_of(self, offset: Mapping[str, Any]) -> int | None:
+        return watermark_of(offset)
+
+    def windows_ahead(self, folder: str) -> Ahead | None:
+        return windows_ahead(folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, SourceShape
 from windrow.otap.columns import TABLES, TIME, columns_of
 
 _DURATION, _CHOICE = OptionKind.DURATION, OptionKind.CHOICE
@@ -10,7 +10,7 @@ _DURATION, _CHOICE = OptionKind.DURATION, OptionKind.CHOICE
 OTAP = ConnectorSpec(
     name="otap",
     summary="OpenTelemetry data in Parquet files of the OTAP exporter, as complete windows in event time",
-    runtime="windrow.connectors.otap.runtime",
+    runtime="windrow.connectors.otap.runtime:OtapConnector",
     source=(
         OptionSpec("path", OptionKind.PATH, "folder that holds the tables' folders", is_required=True, example="telemetry"),
         OptionSpec("table", _CHOICE, "which table's rows", is_required=True, choices=TABLES, example="logs"),
@@ -58,5 +58,6 @@ OTAP = ConnectorSpec(
     ),
     columns=columns_of,
     event_time=TIME,
+    source_shape=lambda _options: SourceShape(None),
     watermark="the end of the last window that was handed over",
 )  # fmt: skip

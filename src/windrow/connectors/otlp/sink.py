@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from windrow.connectors.otlp.client import Client, open_client, rejected
 from windrow.connectors.otlp.failures import REFUSED, classify, explain, pause_of
 from windrow.connectors.otlp.settings import Settings
-from windrow.connectors.runtime import Output, Refused, SinkRequest
+from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
 from windrow.connectors.telemetry import Rows, halves, made_request, rows_of
 from windrow.connectors.telemetry_columns import check_columns
 from windrow.errors import JobError, WindrowError
@@ -40,7 +40,7 @@ class _Batch:
         self.refused: list[Refused] = []
 
 
-class OtlpSink:
+class OtlpSink(Sink):
     def __init__(self, settings: Settings, request: SinkRequest) -> None:
         check_columns(request.statement, settings.signal, request.columns)
         self._settings = settings

@@ -13,7 +13,7 @@ _CHOICE, _DURATION, _INTEGER = OptionKind.CHOICE, OptionKind.DURATION, OptionKin
 OTLP = ConnectorSpec(
     name="otlp",
     summary="telemetry to an OpenTelemetry collector over gRPC or HTTP, at least once",
-    runtime="windrow.connectors.otlp.sink",
+    runtime="windrow.connectors.otlp.runtime:OtlpConnector",
     sink=(
         OptionSpec(
             "endpoint", OptionKind.TEXT, "where the collector listens; with https:// encrypted",

@@ -1,9 +1,26 @@
-"""Where the engine finds this connector's sides."""
+"""What the PostgreSQL connector does."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from windrow.connectors.postgres.restoring import forget_after
 from windrow.connectors.postgres.sink import open_sink
 from windrow.connectors.postgres.source import open_source
+from windrow.connectors.runtime import Connector, Sink, SinkRequest, SourceRequest, SourceStream
 
-__all__ = ["forget_after", "open_sink", "open_source"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["PostgresConnector", "forget_after", "open_sink", "open_source"]
+
+
+class PostgresConnector(Connector):
+    def open_source(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        return open_source(spark, request)
+
+    def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
+        return open_sink(spark, request)
+
+    def forget_after(self, request: SinkRequest, batch_id: int) -> None:
+        forget_after(request, batch_id)

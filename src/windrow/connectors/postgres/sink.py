@@ -20,7 +20,7 @@ from windrow.connectors.postgres.rows import GONE, PLACE, RetractedError, csv_of
 from windrow.connectors.postgres.settings import Connection, SinkSettings, quoted
 from windrow.connectors.postgres.target import Target, check_target, create_text, find_target
 from windrow.connectors.postgres.types import ColumnType, from_spark
-from windrow.connectors.runtime import Output, Refused, SinkRequest
+from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.model.types import UNKNOWN, ColumnDef
 from windrow.resilience import FailureClass, Guard, RetryRule
@@ -55,7 +55,7 @@ def key_of(request: SinkRequest, settings: SinkSettings) -> tuple[str, ...]:
     return key
 
 
-class PostgresSink:
+class PostgresSink(Sink):
     def __init__(self, spark: SparkSession, request: SinkRequest) -> None:
         self._spark = spark
         self._settings = SinkSettings.of(request.options)

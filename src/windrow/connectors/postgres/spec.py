@@ -14,9 +14,23 @@ _CONNECTION = (
         example="postgresql://${PGUSER}:${PGPASSWORD}@db.example.com:5432/shop",
         is_secret=True,
     ),
-    OptionSpec("host", _TEXT, "name or address of the server, or the folder of its socket; localhost", example="db.example.com"),
+    OptionSpec(
+        "host",
+        _TEXT,
+        "name or address of the server, or the folder of its socket; localhost",
+        alternative="url",
+        left_out="a server on this machine",
+        example="db.example.com",
+    ),
     OptionSpec("port", OptionKind.INTEGER, "port of the server; 5432", example="5432"),
-    OptionSpec("database", _TEXT, "name of the database", example="shop"),
+    OptionSpec(
+        "database",
+        _TEXT,
+        "name of the database; else the one that is named as the user",
+        alternative="url",
+        left_out="the database that has the name of the user",
+        example="shop",
+    ),
     OptionSpec("user", _TEXT, "who to connect as", example="windrow"),
     OptionSpec("password", _TEXT, "password of the user", example="${PGPASSWORD}", is_secret=True),
     OptionSpec(
@@ -41,7 +55,7 @@ _CONNECTION = (
 POSTGRES = ConnectorSpec(
     name="postgres",
     summary="a table of a PostgreSQL database: rows are upserted exactly once, or loaded as reference data",
-    runtime="windrow.connectors.postgres.runtime",
+    runtime="windrow.connectors.postgres.runtime:PostgresConnector",
     source=(
         OptionSpec("table", _TEXT, "table or view to load", is_required=True, example="customers"),
         OptionSpec(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from windrow.otap.covers import RESOURCES, SCOPES, Covering
 from windrow.otap.discovery import DataFile, Discovery, with_ids
-from windrow.otap.places import Base
+from windrow.otap.layout import Base
 from windrow.otap.tables import TABLES
 from windrow.otap.timing import Window
 from windrow.otap.windows import RESOURCE_OWNER, SCOPE_OWNER, Reading, Seen, WindowReader, plain

@@ -1,0 +1,16 @@
+"""What the connector understands. Imported by every check, so nothing heavy is imported here."""
+
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+
+_PATH = OptionSpec("path", OptionKind.PATH, "the database file", is_required=True, example="shop.db")
+_TABLE = OptionSpec("table", OptionKind.TEXT, "the table", is_required=True, example="totals")
+
+SQLITE = ConnectorSpec(
+    name="sqlite",
+    summary="tables of a SQLite database",
+    runtime="windrow_sqlite.connector:SqliteConnector",
+    source=(_PATH, _TABLE),
+    sink=(_PATH, _TABLE),
+    is_loadable=True,
+    is_streamable=False,
+)

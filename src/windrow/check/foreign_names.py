@@ -1,0 +1,188 @@
+"""Names of other systems, and what is written here: functions, columns, options and connectors.
+
+Words that no grammar rule reads are in ``windrow.sql.foreign_words``; these are names, which only the checks know to be unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from windrow.connectors.registry import CONNECTORS
+from windrow.model.options import Option
+
+FUNCTIONS: dict[str, str] = {
+    "countif": "COUNT_IF({0})",
+    "logical_or": "BOOL_OR({0})",
+    "logical_and": "BOOL_AND({0})",
+    "group_concat": "STRING_AGG({0}, ',')",
+    "collect": "COLLECT_LIST({0})",
+    "approx_quantiles": "PERCENTILE_APPROX({0}, 0.5)",
+    "quantile": "PERCENTILE_APPROX({0}, {1})",
+    "topk": "slice(sort_array(COLLECT_LIST({0}), false), 1, {1})",
+    "topkdistinct": "slice(sort_array(COLLECT_SET({0}), false), 1, {1})",
+    "top": "LIMIT {0} at the end of the query",
+    "iff": "IF({0}, {1}, {2})",
+    "safe_divide": "{0} / {1}, which gives NULL for a division by zero",
+    "convert": "CAST(value AS type)",
+    "strpos": "POSITION({1}, {0})",
+    "proctime": "_timestamp, the time at which a row arrived",
+    "current_watermark": "windrow run, whose status shows the watermark; rows have only their _event_time",
+    "tumble_rowtime": "_event_time: the output of a window has the last instant of it",
+    "hop_rowtime": "_event_time: the output of a window has the last instant of it",
+    "session_rowtime": "_event_time: the output of a window has the last instant of it",
+    "tumble_proctime": "_timestamp, the time at which a row arrived",
+    "getdate": "NOW()",
+    "sysdate": "NOW()",
+    "timestamp_trunc": "DATE_TRUNC('{1}', {0})",
+    "datetime_trunc": "DATE_TRUNC('{1}', {0})",
+    "date_bin": "WINDOW TUMBLING(5m), with _window_start in SELECT",
+    "tumbling_window": "WINDOW TUMBLING(5m)",
+    "timestamp_diff": "TIMESTAMPDIFF({2}, {1}, {0})",
+    "datetime_diff": "TIMESTAMPDIFF({2}, {1}, {0})",
+    "timestamp_add": "{0} + {1}",
+    "timestamp_sub": "{0} - {1}",
+    "from_unixtime_millis": "TIMESTAMP_MILLIS({0})",
+    "parse_timestamp": "TO_TIMESTAMP({1}, {0}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
+    "stringtotimestamp": "TO_TIMESTAMP({0}, {1})",
+    "format_timestamp": "DATE_FORMAT({1}, {0}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
+    "timestamptostring": "DATE_FORMAT({0}, {1})",
+    "strftime": "DATE_FORMAT({0}, {1}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
+    "json_extract": "GET_JSON_OBJECT({0}, {1})",
+    "json_extract_scalar": "GET_JSON_OBJECT({0}, {1})",
+    "extractjsonfield": "GET_JSON_OBJECT({0}, {1})",
+    "offset": "items[{0}]",
+    "safe_offset": "items[{0}]",
+    "ordinal": "items[n - 1]: the first item is items[0]",
+    "generate_series": "SEQUENCE({0}, {1}) in LATERAL VIEW explode(...)",
+    "rollup": "GROUP BY a, b UNION ALL ... GROUP BY a: several groupings are several queries",
+    "cube": "GROUP BY a, b UNION ALL ... GROUP BY a: several groupings are several queries",
+}
+"""Functions that are not here, and the text to write; ``{0}``, ``{1}``... are the arguments."""
+
+COLUMNS: dict[str, str] = {
+    "rowtime": "_event_time",
+    "rowkey": "_key",
+    "rowpartition": "_partition",
+    "rowoffset": "_offset",
+    "windowstart": "_window_start",
+    "windowend": "_window_end",
+    "window_start": "_window_start",
+    "window_end": "_window_end",
+    "window_time": "_event_time",
+    "proctime": "_timestamp",
+    "processing_time": "_timestamp",
+}
+"""Columns that other systems give every row, and the system columns that hold the same."""
+
+CONNECTOR_NAMES: dict[str, str] = {
+    "upsert-kafka": "kafka",
+    "kafka_source": "kafka",
+    "kafka_sink": "kafka",
+    "filesystem": "files",
+    "file": "files",
+    "file_source": "files",
+    "file_sink": "files",
+    "jdbc": "postgres",
+    "postgresql": "postgres",
+    "database_sink": "postgres",
+    "datagen": "generator",
+    "faker": "generator",
+    "rate": "generator",
+    "print": "console",
+    "stdout": "console",
+    "stdout_sink": "console",
+}
+"""Connectors by the names that other systems give them."""
+
+
+@dataclass(frozen=True)
+class ForeignOption:
+    """The key here, and values that are spelled otherwise; ``clause`` where it is a clause of the query and no option."""
+
+    key: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    clause: str = ""
+
+    def line(self, value: str) -> str:
+        """The text to paste."""
+        spelled = self.values.get(value.lower(), value)
+        return self.clause.format(spelled) if self.clause else f"'{self.key}' = '{spelled}'"
+
+
+_FORMATS = {"json": "json", "kafka": "json", "delimited": "csv", "avro": "avro", "json_sr": "json"}
+_LATE = {"dead_letter_queue": "DEAD_LETTER", "dlq": "DEAD_LETTER", "discard": "DROP", "side_output": "DEAD_LETTER"}
+
+OPTIONS: dict[str, ForeignOption] = {
+    "kafka_topic": ForeignOption("topic"),
+    "datasource.topic.name": ForeignOption("topic"),
+    "value_format": ForeignOption("format", _FORMATS),
+    "value.format": ForeignOption("format", _FORMATS),
+    "key_format": ForeignOption("key.format", _FORMATS),
+    "timestamp": ForeignOption("event.time.field"),
+    "timestamp_format": ForeignOption("event.time.format"),
+    "scan.startup.mode": ForeignOption(
+        "auto.offset.reset",
+        {"earliest-offset": "earliest", "latest-offset": "latest", "group-offsets": "earliest", "timestamp": "earliest"},
+    ),
+    "scan.startup.timestamp-millis": ForeignOption("starting.timestamp"),
+    "startingoffsets": ForeignOption("auto.offset.reset"),
+    "subscribe": ForeignOption("topic"),
+    "kafka.bootstrap.servers": ForeignOption("bootstrap.servers"),
+    "table-name": ForeignOption("table"),
+    "username": ForeignOption("user"),
+    "rows-per-second": ForeignOption("rows.per.second"),
+    "rowspersecond": ForeignOption("rows.per.second"),
+    "number-of-rows": ForeignOption("rows"),
+    "watermark.max_out_of_orderness": ForeignOption("watermark.delay"),
+    "watermark.strategy": ForeignOption(
+        clause="{0}",
+        values={
+            "bounded_out_of_orderness": "'watermark.delay' = '5s'",
+            "ascending_timestamps": "'watermark.delay' = '0s'",
+            "monotonous": "'watermark.delay' = '0s'",
+            "punctuated": "WINDOW TUMBLING(1m) WITH WATERMARK PUNCTUATED(condition) in the query",
+        },
+    ),
+    "late.data.strategy": ForeignOption(
+        values={**_LATE, **{name.lower(): name for name in ("DEAD_LETTER", "DROP", "INCLUDE_IN_NEXT", "UPDATE_PREVIOUS")}},
+        clause="LATE_DATA_STRATEGY {0} in the WINDOW clause of the query",
+    ),
+    "allowed.lateness": ForeignOption(clause="ALLOWED_LATENESS {0} in the WINDOW clause of the query"),
+}
+"""Options by the names that other systems give them."""
+
+_PROPERTIES = "properties."
+
+
+def function_hint(name: str, args: Sequence[str]) -> str | None:
+    """The text to write for a function of another system.
+
+    >>> function_hint("COUNTIF", ["price > 1"])
+    'write COUNT_IF(price > 1)'
+    """
+    text = FUNCTIONS.get(name.lower())
+    return None if text is None else f"write {text.format(*args, *('...' for _ in range(3)))}"
+
+
+def foreign_option(entry: Option) -> ForeignOption | None:
+    """What an option of another system is here, if it is one that is known."""
+    key = entry.key.lower()
+    if key in OPTIONS:
+        return OPTIONS[key]
+    if key.startswith(_PROPERTIES):
+        # Flink's way to hand options to the client.
+        inner = key.removeprefix(_PROPERTIES)
+        return ForeignOption(inner if inner in ("bootstrap.servers", "group.id", "auto.offset.reset") else f"kafka.{inner}")
+    if key.endswith(".type") and entry.value.lower() in CONNECTOR_NAMES:
+        return ForeignOption("connector", CONNECTOR_NAMES)
+    return None
+
+
+def meant_connector(entries: Iterable[Option]) -> str | None:
+    """The connector whose own options a list has most of, where it does not name one."""
+    keys = {(foreign.key if (foreign := foreign_option(entry)) is not None else entry.key).lower() for entry in entries}
+    known = {name: {own.key for own in (*(spec.source or ()), *(spec.sink or ()))} for name, spec in CONNECTORS.items()}
+    shared = {name: len(keys & own) for name, own in known.items()}
+    best = max(shared, key=lambda name: shared[name])
+    return best if shared[best] else None

@@ -1,0 +1,1 @@
+"""One warning a file: what runs and may surprise."""

@@ -1,0 +1,76 @@
+"""Every command by name: where it lives and what it does, in a line. Nothing is imported here: help must answer at once."""
+
+from __future__ import annotations
+
+TITLE = "Streaming SQL with event-time windows, on Apache Spark."
+START = "Start with: windrow demo"
+
+# Name to "module:function", below windrow.cli, and the sentence that the function's docstring begins with.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run:run", "Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise."),
+    "sql": ("shell:sql", "Type SQL and see what comes out."),
+    "check": ("check:check_files", "Check SQL files: all that is wrong with each of them, without starting Spark."),
+    "explain": ("explain:explain_file", "Show how a file would run, and why so, without starting Spark."),
+    "fmt": ("fmt:format_file", "Print a SQL file in canonical layout."),
+    "test": ("test:run_cases", "Run case files: a query, its input rows, and what must come out."),
+    "produce": ("kafka:produce", "Send a file of JSON lines to a topic, a record each."),
+    "consume": ("kafka:consume", "Print the records of a topic as they come, until Ctrl-C."),
+    "jars": ("jar_files:fetch_jars", "Fetch the jars that Kafka needs, so that later runs need no network for them."),
+    "warm-up": ("warm_up:warm_up", "Keep what Java loads for Spark in an archive, so that later runs start sooner."),
+    "demo": ("run:demo", "Watch it work: candles over made-up trades, some of them late, some broken."),
+}
+
+# Name to what it says of itself, and its own commands.
+GROUPS: dict[str, tuple[str, dict[str, str]]] = {
+    "dead-letters": (
+        "The rows that a job set aside: look at them, keep them, feed them back.",
+        {
+            "list": "letters:list_letters",
+            "show": "letters:show_letter",
+            "export": "letters:export_letters",
+            "replay": "letters:replay_letters",
+        },
+    ),
+    "state": (
+        "Look at the state of a job, and take it back to an earlier batch.",
+        {"list": "states:list_versions", "show": "states:show_state", "restore": "states:restore_state"},
+    ),
+    "kafka": (
+        "A Kafka broker on this machine, to try things with.",
+        {"up": "kafka:up", "down": "kafka:down", "status": "kafka:status"},
+    ),
+    "otap": (
+        "OpenTelemetry data as the OTAP exporter writes it.",
+        {"generate": "otap:generate_files", "export": "exporting:export_messages"},
+    ),
+    "receiver": (
+        "Look at the OTAP sources of a job, and read windows again.",
+        {
+            "status": "receiving:show_status",
+            "late": "receiving:list_late",
+            "reprocess": "receiving:reprocess_windows",
+            "query": "window_queries:query_windows",
+        },
+    ),
+}
+
+# Groups of which ``list`` may be left out.
+LISTED = frozenset({"dead-letters"})
+
+
+def overview(width: int) -> str:
+    """What ``windrow --help`` prints."""
+    import textwrap
+
+    entries = {**{name: text for name, (_, text) in COMMANDS.items()}, **{name: text for name, (text, _) in GROUPS.items()}}
+    options = {"--version": "Print the version and leave.", "-h, --help": "Show this message, or that of a command."}
+    column = max(map(len, (*entries, *options))) + 4
+
+    def listed(rows: dict[str, str]) -> list[str]:
+        return [
+            textwrap.fill(text, width, initial_indent=f"  {name:<{column - 2}}", subsequent_indent=" " * column)
+            for name, text in rows.items()
+        ]
+
+    lines = ["Usage: windrow COMMAND [OPTIONS] [ARGUMENTS]", "", TITLE, "", "Commands:", *listed(entries), "", "Options:", *listed(options)]
+    return "\n".join([*lines, "", "windrow COMMAND --help says more of a command.", START])

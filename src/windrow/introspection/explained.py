@@ -1,0 +1,38 @@
+"""EXPLAIN: how one statement would run, in the file it stands in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.catalog import build_catalog
+from windrow.introspection.answer import Answer
+from windrow.introspection.view import View
+from windrow.model.statement import CreateStream, CreateTable, Explain, InsertInto, SelectStatement, Statement
+from windrow.plan import bare_names, plan_part
+from windrow.plan.explain import explain
+from windrow.plan.explain_facts import facts_of
+from windrow.plan.sources import plan_source, plan_table
+from windrow.plan.stages import Job
+
+
+def explain_statement(statement: Explain, view: View) -> Answer:
+    inner = statement.statement
+    text = _source_text(inner) if isinstance(inner, CreateStream | CreateTable) else _query_text(inner, view)
+    return Answer(statement, ("plan",), tuple((line,) for line in text.splitlines()))
+
+
+def _source_text(source: CreateStream | CreateTable) -> str:
+    facts = facts_of(plan_source(source) if isinstance(source, CreateStream) else plan_table(source), Job("", ()))
+    width = max(len(label) for label, _ in facts.lines)
+    return "\n".join([f"{facts.kind} {facts.title}", *(f"   {label.ljust(width)}  {text}" for label, text in facts.lines)])
+
+
+def _query_text(inner: Statement, view: View) -> str:
+    name = getattr(inner, "name", "").lower()
+    is_replaced = not isinstance(inner, InsertInto)
+    others = [each for each in view.statements if not isinstance(each, SelectStatement)]
+    others = [each for each in others if not (is_replaced and getattr(each, "name", "").lower() == name)]
+    script = replace(view.script, statements=(*others, inner))
+    catalog = build_catalog(script, view.extra)
+    output = bare_names(script)[-1] if isinstance(inner, SelectStatement) else name
+    return explain(plan_part(script, catalog, output))

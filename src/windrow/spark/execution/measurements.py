@@ -1,0 +1,147 @@
+"""What a batch cost: seconds of every phase and of every operator, and the rows and bytes that went through them.
+
+All of it is measured here, with a monotonic clock, and nothing is counted by a Spark job of its own: rows are those of the ledger, bytes
+those of tables that are in the driver anyway. Spark runs several operators as one job. Its time belongs to the operator that started the
+job: where an aggregation reads a source directly, the seconds of reading are the aggregation's, and the source has next to none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from windrow.observe.ledger import Ledger
+from windrow.plan.physical import OperatorSpec, PhysicalPlan
+from windrow.plan.stages import LoadTable, LookupJoin, Read, SubqueryLookup, Write
+
+if TYPE_CHECKING:
+    from windrow.spark.query.flow import Flow
+
+
+class Phase(Enum):
+    """The parts of a batch. They follow each other, so their seconds add up to those of the batch."""
+
+    PLAN = "plan"
+    READ = "read"
+    TRANSFORM = "transform"
+    AGGREGATE = "aggregate"
+    STEP = "step"
+    WRITE = "write"
+    DEAD_LETTERS = "dead_letters"
+    COMMIT = "commit"
+
+
+@dataclass
+class OperatorMeasurement:
+    """One operator in one batch. None where a number is not known without another job."""
+
+    seconds: float = 0.0
+    rows_in: int | None = None
+    rows_out: int | None = None
+    bytes_out: int | None = None
+
+
+@dataclass
+class BatchMeasurements:
+    """Of one batch, from one thread. It begins with the planning of the batch."""
+
+    operators: dict[str, OperatorMeasurement] = field(default_factory=dict)
+    _seconds: dict[Phase, float] = field(default_factory=lambda: dict.fromkeys(Phase, 0.0))
+    _phase: Phase = Phase.PLAN
+    _since: float = field(default_factory=lambda: time.monotonic())
+
+    @contextmanager
+    def phase(self, phase: Phase) -> Iterator[None]:
+        """Seconds within belong to this phase, and not to the one around it."""
+        outer = self._enter(phase)
+        try:
+            yield
+        finally:
+            self._enter(outer)
+
+    def _enter(self, phase: Phase) -> Phase:
+        now = time.monotonic()
+        self._seconds[self._phase] += now - self._since
+        left, self._phase, self._since = self._phase, phase, now
+        return left
+
+    @contextmanager
+    def operator(self, name: str, phase: Phase) -> Iterator[None]:
+        started = time.monotonic()
+        with self.phase(phase):
+            yield
+        self.operators.setdefault(name, OperatorMeasurement()).seconds += time.monotonic() - started
+
+    def take_flow(self, name: str, flow: Flow | None) -> None:
+        """What an operator gave, as far as that is known: rows on the executors are not counted for it."""
+        own = self.operators.setdefault(name, OperatorMeasurement())
+        if flow is None:
+            own.rows_out = 0
+        elif flow.table is not None:
+            own.rows_out, own.bytes_out = flow.table.num_rows, flow.table.nbytes
+
+    def take_ledger(self, plan: PhysicalPlan, ledger: Ledger) -> None:
+        """The rows of every operator, once those of the batch are in the ledger."""
+        for spec in plan:
+            own = self.operators.setdefault(spec.name, OperatorMeasurement())
+            own.rows_in, own.rows_out = _rows(spec, own, ledger, self.operators)
+
+    def end(self) -> None:
+        """The batch is done: what has passed since the last phase is counted, and what comes after it is not."""
+        self._enter(self._phase)
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """Seconds by phase."""
+        return {phase.value: seconds for phase, seconds in self._seconds.items()}
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.phases.values())
+
+
+def _rows(
+    spec: OperatorSpec, own: OperatorMeasurement, ledger: Ledger, others: Mapping[str, OperatorMeasurement]
+) -> tuple[int | None, int | None]:
+    stage = spec.stage
+    if isinstance(stage, LoadTable):
+        return None, None
+    if isinstance(stage, Read):
+        source = ledger.sources.get(stage.name)
+        return (0, 0) if source is None else (source.rows_in, source.passed)
+    account = None if isinstance(stage, Write) else ledger.statements.get(stage.name)
+    if account is not None:
+        return account.rows_in, account.emitted
+    # Tables that are looked up bring no rows of their own.
+    streams = stage.inputs[:1] if isinstance(stage, LookupJoin | SubqueryLookup) else stage.inputs
+    given = [others[name].rows_out if name in others else None for name in streams]
+    rows_in = None if None in given else sum(count for count in given if count is not None)
+    # A lookup may find several rows for one; all others without an account give what they are given.
+    rows_out = own.rows_out if own.rows_out is not None or isinstance(stage, LookupJoin) else rows_in
+    return rows_in, rows_in if isinstance(stage, Write) else rows_out
+
+
+@dataclass
+class RunMeasurements:
+    """The batches of a run, added up."""
+
+    phases: dict[str, float] = field(default_factory=lambda: {phase.value: 0.0 for phase in Phase})
+    operators: dict[str, OperatorMeasurement] = field(default_factory=dict)
+
+    def add(self, batch: BatchMeasurements) -> None:
+        for phase, seconds in batch.phases.items():
+            self.phases[phase] += seconds
+        for name, own in batch.operators.items():
+            total = self.operators.setdefault(name, OperatorMeasurement())
+            total.seconds += own.seconds
+            total.rows_in, total.rows_out = _sum(total.rows_in, own.rows_in), _sum(total.rows_out, own.rows_out)
+            total.bytes_out = _sum(total.bytes_out, own.bytes_out)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    """What is known of both."""
+    return other if one is None else one if other is None else one + other

@@ -1,0 +1,242 @@
+"""A stage that groups: its rows go through the executors, its state one step on, and what is due comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.connectors.runtime import SEQ as SOURCE_SEQ
+from windrow.model.fate import Fate
+from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
+from windrow.model.window_kinds import CountedKind, MovingKind
+from windrow.plan.physical.scans import has_own_clock
+from windrow.plan.physical.strategies import Pass, State, Totals
+from windrow.plan.stages import Aggregate
+from windrow.spark.execution.batch import BatchContext
+from windrow.spark.execution.dead_letters import DeadLetter
+from windrow.spark.execution.ledger_writer import (
+    counts_by_fate,
+    open_account,
+    record_aggregated,
+    record_emitted,
+    record_late_dead,
+    record_late_dropped,
+    record_not_passed,
+)
+from windrow.spark.execution.measurements import Phase
+from windrow.spark.execution.watermarks import own_clock
+from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict, evicted_up_to, greatest
+from windrow.spark.operators.base import JobContext, Operator
+from windrow.spark.operators.emissions import UTC_MICROS, Finisher, emissions_table, may_emit_again
+from windrow.spark.operators.limit import limited
+from windrow.spark.operators.partial_aggregation import late_corrected
+from windrow.spark.operators.row_lateness import late_for_windows
+from windrow.spark.operators.running_totals import RunningTotals, running_totals
+from windrow.spark.query.flow import Flow
+from windrow.spark.query.runner import LazyRelation
+from windrow.spark.row_columns import INCLUDED, JUDGED, ROW, ROWS_COUNT
+from windrow.spark.scan.diverted_rows import without_judgement
+from windrow.spark.state.backend import DriverState, Gathered, StateBackend, kept_rows
+from windrow.spark.state.job_state import having_name
+from windrow.windowing.columns import EMISSION, END, RETRACT, REVISION, START
+from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS, Panes
+from windrow.windowing.step import BatchTime
+
+
+class AggregateOperator(Operator[Aggregate]):
+    """Group, slice and aggregate on the executors; merge into state and emit what is due in the step."""
+
+    phase = Phase.AGGREGATE
+
+    def open(self, context: JobContext) -> None:
+        super().open(context)
+        self._pass = AggregationPass(context, self.stage)
+        self._finisher = Finisher(context.spark, self.stage, context.tables)
+        self._totals: RunningTotals | None = None
+        # Told by the first rows: running totals of other things than numbers are Spark's.
+        self.is_not_numeric = False
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return self.name, having_name(self.name)
+
+    def process(self, batch: BatchContext) -> None:
+        stage, source = self.stage, batch.flows.get(self.stage.input)
+        rows: pa.Table | None = None
+        before = self._tick_before(batch)
+        if source is not None:
+            is_shared = self.spec.chosen(Pass) is Pass.SHARED
+            rows = self._shared_rows(source, before, batch) if is_shared else self._own_rows(source, before, batch)
+        marks = self.context.marks
+        if has_own_clock(stage):
+            marks.advance(marks.root_of(stage).name, batch.reached.get(stage.name, {}), batch, own_clock(stage))
+        tick = BatchTime(before, self._tick_after(batch), batch.batch.now, evicted=evicted_up_to(stage, batch))
+        with batch.batch.measured.phase(Phase.STEP):
+            self._step(rows, tick, batch)
+
+    def _tick_before(self, run: BatchContext) -> int | None:
+        return self.context.marks.of(self.stage, run.before, run.state.counters)
+
+    def _tick_after(self, run: BatchContext) -> int | None:
+        if self.stage.on_arrival:
+            run.counters.of(self.name).arrival = run.batch.now
+        return self.context.marks.of(self.stage, run.clocks, run.counters)
+
+    def _own_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
+        """The executors' part: one job. Gives the rows for the step and books everything else."""
+        stage = self.stage
+        direct = self.context.plan.accounts_for(stage.name) if self.spec.chosen(Pass) is Pass.SOURCE else None
+        given = source.as_select(self.context.spark)
+        request = self._pass.request(given, watermark, direct, run)
+        home = self._home(run)
+        runs = self._running_totals(given)
+        takes_headers = self.spec.chosen(State) is State.EXECUTORS
+        types = None if runs is None else runs.types
+        request = replace(request, visible=source.columns, takes_headers=takes_headers, row_types=types)
+
+        def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:
+            return home.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
+
+        def ask(rows: LazyRelation) -> Gathered:
+            asked = replace(request, columns=rows.columns)
+            return self._pass.ask(asked, run, partial(gather, rows)) if runs is None else self._pass.run_up(asked, rows, runs)
+
+        found = self._pass.scan(given, ask)
+        fed = self._pass.unpacked(found.books)
+        self._pass.book_source(direct, fed, request.partitions, run)
+        if direct is None and request.partitions:
+            run.reached[stage.name] = greatest(fed, request.partitions)
+        self._book_statement(fed, watermark, direct is not None, run)
+        return found.rows
+
+    def _running_totals(self, given: LazyRelation) -> RunningTotals | None:
+        """Asked once: the columns of a stage are the same in every batch."""
+        if self.spec.chosen(Totals) is not Totals.DRIVER or self.is_not_numeric:
+            return None
+        if self._totals is None:
+            self._totals = running_totals(self.stage, given)
+            self.is_not_numeric = self._totals is None
+        return self._totals
+
+    def _shared_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
+        stage = self.stage
+        direct = self.context.plan.accounts_for(stage.name)
+        shared = self.context.shared_passes[stage.name]
+        fed = shared.partials(stage, source, watermark, direct, run)
+        self._book_statement(fed, watermark, direct is not None, run)
+        kept = kept_rows(fed)
+        return kept if kept.num_rows else None
+
+    def _book_statement(self, fed: pa.Table, watermark: int | None, is_direct: bool, run: BatchContext) -> None:
+        stage, ledger = self.stage, run.result.ledger
+        counts = counts_by_fate(fed)
+        if not is_direct:
+            self.context.ledger.record_statement_fates(stage.name, stage.input, fed, run.batch.batch_id, run.result)
+        included = (pc.sum(fed[INCLUDED]).as_py() or 0) if INCLUDED in fed.column_names else 0
+        record_aggregated(ledger, stage.name, counts, late_corrected(stage, fed, watermark), included)
+        late = counts.get(Fate.LATE, 0)
+        if not late:
+            return
+        if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
+            record_late_dropped(ledger, stage.name, late)
+            return
+        self._late(fed.filter(pc.equal(fed[JUDGED], Fate.LATE.value)), run)
+
+    def _late(self, rows: pa.Table, run: BatchContext) -> None:
+        """Late rows become dead letters, or the rows of the stream that the statement names."""
+        stage = self.stage
+        repeated = rows[ROW].take(pa.array([i for i, n in enumerate(rows[ROWS_COUNT].to_pylist()) for _ in range(n)], pa.int64()))
+        record_late_dead(run.result.ledger, stage.name, len(repeated))
+        if stage.late_stream is not None and self.context.job.readers_of(stage.late_stream):
+            whole = _as_they_came(without_judgement(pa.Table.from_struct_array(repeated.combine_chunks())))
+            whole = whole.append_column(SOURCE_SEQ, pa.array(range(whole.num_rows), pa.int64()))
+            hidden = {name for name in whole.column_names if name.startswith("_")}
+            run.late[stage.name] = Flow(tuple(n for n in whole.column_names if n not in hidden), table=whole)
+            return
+        for row in repeated.to_pylist():
+            late = late_for_windows(stage, row)
+            run.result.dead_letters.append(DeadLetter(Fate.LATE, stage.input, stage.name, row, run.batch.batch_id, late=late))
+
+    def _step(self, rows: pa.Table | None, tick: BatchTime, run: BatchContext) -> None:
+        stage, ledger = self.stage, run.result.ledger
+        open_account(ledger, stage.name)
+        taken = self._home(run).step(rows, tick, run.batch.batch_id)
+        run.steps[stage.name] = taken.given
+        if taken.tables is not None:
+            run.tables[stage.name] = taken.tables
+        if taken.refused is not None:
+            refused = self._pass.unpacked(taken.refused)
+            count = pc.sum(refused[ROWS_COUNT]).as_py()
+            record_not_passed(ledger, stage.name, count)
+            if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):
+                self._late(refused, run)
+            else:
+                record_late_dropped(ledger, stage.name, count)
+        if taken.emissions is None or not taken.emissions.height:
+            return
+        emissions = emissions_table(taken.emissions, run.state.schemas[stage.name])
+        if stage.starts_at is not None:
+            emissions = emissions.set_column(emissions.column_names.index(START), START, emissions[stage.starts_at].cast(UTC_MICROS))
+        if stage.having is not None and may_emit_again(stage):
+            emissions = self._apply_having(emissions, tick, run)
+        if not emissions.num_rows:
+            return
+        table = self._finisher.finish(emissions, run.batch.now)
+        flow = Flow(tuple(item.name for item in stage.items), table=table)
+        flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
+        assert flow.table is not None
+        record_emitted(ledger, stage.name, flow.table.num_rows)
+        if flow.table.num_rows:
+            run.flows[stage.name] = flow
+
+    def evict(self, share: float, run: BatchContext) -> None:
+        """Let go of the oldest closed windows that are only kept for late rows, as many as this share of their time holds."""
+        stage, given = self.stage, run.steps.get(self.name)
+        if not can_evict(stage) or given is None or given.tick.after is None or not isinstance(self._home(run), DriverState):
+            return
+        upto = max(given.tick.after - int(stage.lateness * (1 - share)), given.tick.evicted)
+        tick = replace(given.tick, evicted=upto)
+        rows = run.state.take_schema(stage.name, given.rows)
+        run.tables[stage.name] = self.context.steps[stage.name].step(run.state.tables.get(stage.name, {}), rows, tick).state
+        run.steps[stage.name] = replace(given, tick=tick)
+        run.counters.of(stage.name).evicted = upto
+
+    def _home(self, run: BatchContext) -> StateBackend:
+        return self.context.homes.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)
+
+    def _apply_having(self, table: pa.Table, tick: BatchTime, run: BatchContext) -> pa.Table:
+        """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""
+        stage = self.stage
+        keys = [name for name, _ in stage.keys]
+        bounds = [table[START].cast(pa.int64()), table[END].cast(pa.int64())]
+        let_out = self._finisher.let_out(table)
+        columns = [*(table[key] for key in keys), *bounds, let_out, table[REVISION]]
+        verdicts = pa.table(columns, names=[*keys, START, END, LET_OUT, REVISION])
+        given = run.steps[stage.name]
+        given.verdicts, given.retention_bound, given.panes = verdicts, tick.watermark_after - stage.lateness, _panes_of(stage)
+        judged, known = run.state.settle_having(stage.name, verdicts, given.retention_bound, given.panes)
+        run.tables[having_name(stage.name)] = known
+        kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())
+        table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
+        table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
+        return table.filter(judged[SPEAKS].to_arrow())
+
+
+def _panes_of(stage: Aggregate) -> Panes:
+    match stage.window:
+        case MovingKind():
+            return Panes.MOVING
+        case CountedKind():
+            return Panes.COUNTED
+        case _:
+            return Panes.FIXED
+
+
+def _as_they_came(rows: pa.Table) -> pa.Table:
+    """Rows that were set aside, in the order in which they arrived: Spark's tasks give them by chance."""
+    by = [(name, "ascending") for name in ("_timestamp", "_topic", "_offset", "_partition") if name in rows.column_names]
+    return rows.sort_by(by) if by else rows

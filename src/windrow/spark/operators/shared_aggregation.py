@@ -1,0 +1,76 @@
+"""One pass for several aggregations: what the executors make of a batch for all of them, and the share of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import polars as pl
+import pyarrow as pa
+
+from windrow.model.fate import Fate
+from windrow.plan.physical.renames import part_names
+from windrow.plan.sharing import SharedAggregation, fixed_of
+from windrow.plan.stages import Aggregate
+from windrow.spark.execution.batch import BatchContext
+from windrow.spark.operators.aggregation_pass import AggregationPass, evicted_up_to
+from windrow.spark.operators.base import JobContext
+from windrow.spark.query.flow import Flow
+from windrow.spark.query.runner import LazyRelation
+from windrow.spark.row_columns import JUDGED, ROW, ROWS_COUNT
+from windrow.spark.state.backend import Gathered
+from windrow.windowing.columns import COUNT, NEVER, SLICE
+from windrow.windowing.lateness import given_up_at
+
+
+class SharedPass:
+    """The first member that is processed has the executors do their part; the others take theirs from what it got."""
+
+    def __init__(self, context: JobContext, shared: SharedAggregation) -> None:
+        self._context = context
+        self._shared = shared
+        self.own = AggregationPass(context, shared.leader)
+
+    def partials(self, stage: Aggregate, source: Flow, watermark: int | None, direct: str | None, run: BatchContext) -> pa.Table:
+        """``stage`` is a member; ``direct`` the source whose accounts the pass does."""
+        leader, members = self._shared.leader, self._shared.members
+        if leader.name not in run.shared:
+            given = source.as_select(self._context.spark)
+            evicted = max(evicted_up_to(member, run) for member in members) if self._context.homes.may_evict else None
+            request = replace(self.own.request(given, watermark, direct, run), keeps_late=True, evicted=evicted)
+
+            def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:
+                return Gathered(self._context.queries.table(rows, sql, is_strict=leader.is_strict, in_shares=True))
+
+            def ask(rows: LazyRelation) -> Gathered:
+                asked = replace(request, columns=rows.columns, takes_headers=False)
+                return self.own.ask(asked, run, partial(gather, rows))
+
+            gathered = self.own.scan(given, ask)
+            run.shared[leader.name] = self.own.unpacked(gathered.books)
+            self.own.book_source(direct, run.shared[leader.name], request.partitions, run)
+        return share_of(stage, self._shared, run.shared[leader.name], watermark, evicted_up_to(stage, run))
+
+
+def share_of(stage: Aggregate, shared: SharedAggregation, fed: pa.Table, watermark: int | None, evicted: int) -> pa.Table:
+    """As if it had been fed alone: its own aggregates, its own slices, and late what is late for its windows."""
+    fixed = fixed_of(stage)
+    assert fixed is not None, "only fixed windows share"
+    at = pl.col(SLICE)
+    reached = NEVER if watermark is None else watermark
+    is_gone = (given_up_at(fixed, at, stage.lateness) <= reached) | (fixed.last_end(at) <= evicted)
+    is_in_time = (pl.col(JUDGED) == Fate.LATE.value) & ~is_gone
+    told = pl.DataFrame({SLICE: pl.from_arrow(fed[SLICE]), JUDGED: pl.from_arrow(fed[JUDGED])}).select(
+        fixed.slice_start(at),
+        pl.when(is_in_time).then(pl.lit(Fate.OK.value)).otherwise(pl.col(JUDGED)).cast(pl.Int32).alias(JUDGED),
+    )
+    columns = {name: fed[name] for name, _ in stage.keys}
+    columns[SLICE] = pa.chunked_array([told[SLICE].to_arrow()])
+    columns[JUDGED] = pa.chunked_array([told[JUDGED].to_arrow()]).cast(fed[JUDGED].type)
+    columns.update({name: fed[name] for name in (ROW, COUNT, ROWS_COUNT)})
+    by_slot = {item.slot: item for item in shared.leader.aggregates}
+    for item in stage.aggregates:
+        theirs = part_names(by_slot[shared.slots[stage.name][item.slot]])
+        columns.update({own: fed[theirs[part]] for part, own in part_names(item).items()})
+    return pa.table(columns)

@@ -1,0 +1,39 @@
+"""The row protocol: every hidden column that one module gives a row and another reads, declared once.
+
+A column that a single module uses for itself stays there. Those of sources and sinks are in ``windrow.connectors.runtime``, those of
+partial aggregates and emissions in ``windrow.windowing.columns``; system columns that users may name in ``windrow.model.system``.
+"""
+
+from __future__ import annotations
+
+from windrow.connectors.runtime import SEQ
+from windrow.model.fate import Fate
+from windrow.model.system import SYSTEM_COLUMNS
+
+# Given by the scan.
+FATE = "_fate"  # what became of a row at its source: the number of its fate
+RAW_TEXT = "_raw_text"  # what was read, where it could not be decoded
+
+# Greatest event time before the row, microseconds, before any delay is taken off; NULL where nothing came before.
+OWN_WATERMARK = "_own_mark"
+SOURCE_WATERMARK = "_source_mark"
+ROW_WATERMARKS = (OWN_WATERMARK, SOURCE_WATERMARK)
+
+# What travels with a row beside its columns, from one operator to the next.
+TRAVELLING = (*(column.name for column in SYSTEM_COLUMNS), SEQ, *ROW_WATERMARKS)
+
+# Given by whoever judges rows, for the accounts.
+JUDGED = "_judged"  # what became of a row: the number of its fate
+ROWS_COUNT = "_rows"  # rows behind a partial, each counted once however many windows it belongs to
+ROW = "_row"  # a row that is set aside, whole and as text; empty for all others
+TIME = "_t"  # event time, microseconds
+CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
+INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
+
+# Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
+LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
+# Columns by which rows that are in the driver are accounted for.
+RIDING = (JUDGED, LANE, ROW, GREATEST, BEHIND)
+
+# Rows with these fates do not move a clock.
+WATERMARK_NEUTRAL_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)

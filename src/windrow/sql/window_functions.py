@@ -1,0 +1,256 @@
+"""Windows as functions, as Flink, RisingWave and Spark write them, read as the WINDOW clause that means the same.
+
+Two forms: a table function, ``FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))`` with GROUP BY window_start, window_end;
+and a function in GROUP BY, ``GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)`` with TUMBLE_START(...) in the select list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from windrow.model.expr import Call, Column, Expr, Field, Interval, Literal, Node, Over, Star, children, walk
+from windrow.model.expr import transform as transform_expr
+from windrow.model.place import Span
+from windrow.model.query import NamedSource, Select, SelectItem, Union
+from windrow.model.window import WindowClause
+from windrow.model.window_kinds import BOUND_PREFIXES, SPELLINGS, MovingKind
+from windrow.sql import codes
+from windrow.sql.calls import WINDOW_BOUNDS
+from windrow.sql.cursor import Cursor, SyntaxFaultError
+from windrow.sql.dialect import Kind, Token
+from windrow.sql.lengths import parse_length, read_duration
+from windrow.sql.windows import build_window, event_time_of
+from windrow.sql.words import quote_name
+
+TABLE_FUNCTIONS = tuple(prefix.upper() for prefix in BOUND_PREFIXES)
+"""Flink's window table functions."""
+
+_BOUND_COLUMNS = {"window_start": "_window_start", "window_end": "_window_end"}
+_OF_WINDOW = {"start": "_window_start", "end": "_window_end"}
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """A table function: what it reads, its window, and the keys that its sessions belong to."""
+
+    source: NamedSource
+    window: WindowClause
+    partition_by: tuple[Expr, ...]
+    span: Span
+
+
+def at_window_table(cursor: Cursor) -> bool:
+    return cursor.at("TABLE", "(") or (cursor.at_any(TABLE_FUNCTIONS) and cursor.peek(1).key == "(")
+
+
+def read_window_table(cursor: Cursor) -> WindowTable:
+    """``TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), size))``, or RisingWave's ``TUMBLE(t, ts, size)``."""
+    start = cursor.peek()
+    is_wrapped = cursor.take("TABLE", "(")
+    word = cursor.peek()
+    if not cursor.at_any(TABLE_FUNCTIONS):
+        raise cursor.expected(f"one of {', '.join(TABLE_FUNCTIONS)} in TABLE(...)", *TABLE_FUNCTIONS)
+    cursor.advance()
+    cursor.expect("(")
+    cursor.take("TABLE")
+    name = cursor.peek()
+    source = NamedSource(cursor.name("the name of a stream"), span=name.span)
+    partition_by = [cursor.expr()] if cursor.take("PARTITION", "BY") else []
+    while partition_by and cursor.at(",") and not cursor.at(",", "DESCRIPTOR"):
+        cursor.advance()
+        partition_by.append(cursor.expr())
+    cursor.expect(",")
+    time = _read_descriptor(cursor)
+    lengths = []
+    while cursor.take(","):
+        at = cursor.peek()
+        micros = read_duration(cursor)
+        lengths.append((micros, cursor.since(at)))
+    cursor.expect(*([")", ")"] if is_wrapped else [")"]))
+    window = _build(cursor, word, time, lengths)
+    alias = cursor.alias()
+    return WindowTable(replace(source, alias=alias), window, tuple(partition_by), cursor.since(start))
+
+
+def _read_descriptor(cursor: Cursor) -> Column:
+    is_descriptor = cursor.take("DESCRIPTOR", "(")
+    start = cursor.peek()
+    column = Column(cursor.name("the name of a column"), span=start.span)
+    if is_descriptor:
+        cursor.expect(")")
+    return column
+
+
+def _build(cursor: Cursor, word: Token, time: Column, lengths: list[tuple[int, Span]]) -> WindowClause:
+    """The clause of a window that names its slide before its size, and its offset last."""
+    count = len(SPELLINGS[word.key].lengths)
+    sizes, rest = lengths[:count], lengths[count:]
+    if word.key == "HOP":
+        sizes.reverse()
+    if len(rest) > 1:
+        raise cursor.fault(codes.BAD_WINDOW, f"{word.key} has a length too many", rest[1][1], "remove it")
+    return build_window(cursor, word, sizes, event_time_of(time), rest[0][0] if rest else None)
+
+
+def with_window_table(cursor: Cursor, select: Select, table: WindowTable) -> Select:
+    """A select over a table function: its window becomes the clause, window_start and window_end the system columns."""
+    if select.window is not None:
+        raise cursor.fault(codes.REPEATED, "this query has two windows", table.span, "remove the WINDOW clause")
+    names = {None, (table.source.alias or table.source.name).lower()}
+
+    def bound(node: Node) -> str | None:
+        is_ours = isinstance(node, Column) and (node.qualifier.lower() if node.qualifier else None) in names
+        return _BOUND_COLUMNS.get(node.name.lower()) if is_ours and isinstance(node, Column) else None
+
+    grouped = {name for expr in select.group_by if (name := bound(expr)) is not None}
+    keys = tuple(expr for expr in select.group_by if bound(expr) is None)
+    line = _clause_line(table, keys)
+    if grouped != set(_BOUND_COLUMNS.values()) and not _puts_out_rows(select):
+        message = "a window as a table is grouped by window_start and window_end"
+        raise cursor.fault(codes.FOREIGN, message, table.span, f"write GROUP BY window_start, window_end, ... or: {line}")
+    if table.partition_by and set(table.partition_by) != set(keys):
+        message = "a session belongs to the keys of GROUP BY: PARTITION BY must name the same"
+        raise cursor.fault(codes.FOREIGN, message, table.span, f"write {line}")
+    if not table.partition_by and keys and isinstance(table.window.kind, MovingKind):
+        message = "sessions of all rows together cannot be grouped by a key"
+        raise cursor.fault(codes.FOREIGN, message, table.span, f"write {line} for sessions of each key")
+    items = select.items if grouped else tuple(each for item in select.items for each in _with_bounds(item))
+    select = replace(select, items=items, group_by=keys, window=table.window)
+    return _replaced(select, bound)
+
+
+def _with_bounds(item: SelectItem) -> tuple[SelectItem, ...]:
+    """A star of the table function has the bounds of the window, too."""
+    if not isinstance(item.expr, Star):
+        return (item,)
+    return (item, *(SelectItem(Column(column, span=item.expr.span), name) for name, column in _BOUND_COLUMNS.items()))
+
+
+def _puts_out_rows(select: Select) -> bool:
+    """Whether it is certain that nothing is aggregated: no call stands outside of OVER. Then rows have the bounds of their windows."""
+
+    def has_call(node: Node) -> bool:
+        return not isinstance(node, Over) and (isinstance(node, Call) or any(map(has_call, children(node))))
+
+    asked = (*(item.expr for item in select.items), *(() if select.having is None else (select.having,)))
+    return not select.group_by and not select.is_distinct and not any(map(has_call, asked))
+
+
+def _clause_line(table: WindowTable, keys: tuple[Expr, ...]) -> str:
+    # The layout is made of what this package reads: a module-level import would be a cycle.
+    from windrow.sql.layout import render_window
+    from windrow.sql.render import render_expr
+
+    group = f" GROUP BY {', '.join(map(render_expr, keys))}" if keys else ""
+    return f"FROM {quote_name(table.source.name)}{group} {render_window(table.window)}"
+
+
+def with_group_window(cursor: Cursor, select: Select) -> Select:
+    """A select whose GROUP BY holds a window function: the function becomes the WINDOW clause."""
+    calls = [expr for expr in select.group_by if isinstance(expr, Call) and expr.name.upper() in _GROUP_FUNCTIONS]
+    window = _group_window(cursor, calls[0]) if len(calls) == 1 and select.window is None else None
+    if window is None:
+        _refuse_bound_arguments(cursor, select)
+        return select
+    call = calls[0]
+    select = replace(select, window=window, group_by=tuple(expr for expr in select.group_by if expr is not call))
+    select = _replaced(select, lambda node: _bound_of(node, call))
+    _refuse_bound_arguments(cursor, select)
+    return select
+
+
+_GROUP_FUNCTIONS = (*TABLE_FUNCTIONS, "WINDOW")
+
+
+def _group_window(cursor: Cursor, call: Call) -> WindowClause | None:
+    """The clause, or None where the arguments are not what the function takes: the checks say so."""
+    lengths = [length for arg in call.args[1:] if (length := _length(arg)) is not None]
+    if not call.args or not isinstance(call.args[0], Column) or len(lengths) != len(call.args) - 1 or not lengths:
+        return None
+    spelling = call.name.upper()
+    if spelling == "WINDOW":
+        # Spark's window(time, size, slide).
+        spelling = "TUMBLE" if len(lengths) == 1 else "SLIDING"
+    word = Token(Kind.WORD, spelling, *_ends(call), key=spelling)
+    return _build(cursor, word, call.args[0], lengths)
+
+
+def _ends(call: Call) -> tuple[int, int]:
+    span = call.span or Span(0, 1)
+    return span.start, span.end
+
+
+def _length(arg: Expr) -> tuple[int, Span] | None:
+    match arg:
+        case Interval(micros=micros):
+            return micros, arg.span or Span(0, 1)
+        case Literal(value=str(text)):
+            length = parse_length(text)
+            return None if length is None else (length, arg.span or Span(0, 1))
+        case _:
+            return None
+
+
+def _bound_of(node: Node, call: Call) -> str | None:
+    """The bound that TUMBLE_START(ts, size) or window(ts, size).start is, of that very window."""
+    match node:
+        case Call(name=name, args=args) if name.upper() in WINDOW_BOUNDS and args == call.args:
+            return WINDOW_BOUNDS[name.upper()]
+        case Field(base=Call() as base, name=name) if base.name.lower() == call.name.lower() and base.args == call.args:
+            return _OF_WINDOW.get(name.lower())
+        case Column(name=name, qualifier=str(qualifier)) if qualifier.lower() == "window" == call.name.lower():
+            return _OF_WINDOW.get(name.lower())
+        case _:
+            return None
+
+
+def _replaced(select: Select, bound: Callable[[Node], str | None]) -> Select:
+    """The bounds of the window as system columns, in every clause; an item that is only one keeps its name."""
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Select | Union):
+            return node
+        name = bound(node)
+        return None if name is None else Column(name, span=node.span)
+
+    def item(one: SelectItem) -> SelectItem:
+        is_named = one.alias is not None or bound(one.expr) is None or not isinstance(one.expr, Column | Field)
+        alias = one.alias if is_named else one.expr.name if isinstance(one.expr, Column | Field) else None
+        return replace(one, expr=transform_expr(one.expr, change), alias=alias)
+
+    return replace(
+        select,
+        items=tuple(map(item, select.items)),
+        where=None if select.where is None else transform_expr(select.where, change),
+        having=None if select.having is None else transform_expr(select.having, change),
+        qualify=None if select.qualify is None else transform_expr(select.qualify, change),
+        order_by=tuple(transform_expr(key, change) for key in select.order_by),
+    )
+
+
+def _refuse_bound_arguments(cursor: Cursor, select: Select) -> None:
+    """A bound of a window that is not there: the functions take no arguments of their own."""
+    for node in _nodes(select):
+        if isinstance(node, Call) and node.name.upper() in WINDOW_BOUNDS:
+            raise _bound_fault(cursor, node, select)
+
+
+def _bound_fault(cursor: Cursor, call: Call, select: Select) -> SyntaxFaultError:
+    first = call.args[0].span if call.args else call.span
+    if select.window is None:
+        kind = call.name.upper().rsplit("_", 1)[0]
+        message = f"{call.name} needs its window: a WINDOW clause, or {kind}(...) in GROUP BY"
+        from windrow.sql.render import render_expr
+
+        return cursor.fault(codes.SYNTAX, message, call.span, f"write GROUP BY {kind}({', '.join(map(render_expr, call.args))})")
+    return cursor.fault(codes.SYNTAX, f"{call.name} takes no arguments other than those of its window", first, f"write {call.name}()")
+
+
+def _nodes(select: Select) -> Iterator[Node]:
+    """Every expression node of a select, without those of its subqueries, which were read before."""
+    keys = (key.expr for key in select.order_by)
+    tops: tuple[Expr | None, ...] = (*(item.expr for item in select.items), select.where, select.having, select.qualify, *keys)
+    for top in (*tops, *select.group_by):
+        if top is not None:
+            yield from walk(top)

@@ -1,0 +1,66 @@
+"""What a feature touches, counted: the table in CONTRIBUTING.md is held to the source by the newest feature of each sort."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from windrow.aggregates import AGGREGATES, Aggregate
+from windrow.model.window_kinds import KINDS, SPELLINGS, FixedKind
+
+SRC = Path(__file__).resolve().parents[2] / "src" / "windrow"
+KINDS_FILE = "model/window_kinds.py"
+
+
+def _sources() -> dict[str, str]:
+    return {path.relative_to(SRC).as_posix(): path.read_text(encoding="utf-8") for path in SRC.rglob("*.py")}
+
+
+def _imported(text: str) -> set[str]:
+    return {alias.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def test_no_module_but_their_own_asks_which_kind_of_window_it_is() -> None:
+    kinds = {kind.__name__ for kind in KINDS}
+    asking = {
+        name: found
+        for name, text in _sources().items()
+        if name != KINDS_FILE and "window_kinds" in text and (found := _imported(text) & kinds)
+    }
+    assert asking == {}, "ask for the family of a kind (FixedKind, MovingKind, CountedKind), or let the kind say it"
+
+
+def test_a_window_kind_is_one_file_of_source() -> None:
+    named = [name for name, text in _sources().items() if re.search("cumulate", text, re.IGNORECASE)]
+    # Comments and messages may speak of it; what it means is said once.
+    assert [name for name in named if re.search(r"\bCumulate\b|\"CUMULATE|'CUMULATE", _sources()[name])] == [KINDS_FILE]
+
+
+@pytest.mark.parametrize("name", [name for name, form in AGGREGATES.items() if isinstance(form, Aggregate) and form.signature is not None])
+def test_an_aggregate_is_one_file_and_one_line(name: str) -> None:
+    named = {
+        file: len(re.findall(rf'"{name}"', text)) for file, text in _sources().items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)
+    }
+    assert named.pop("aggregates/registry.py") == 1
+    assert len(named) == 1
+    assert next(iter(named)).startswith("aggregates/")
+
+
+def test_every_kind_says_all_that_is_asked_of_it() -> None:
+    for kind in KINDS:
+        assert SPELLINGS[kind.word] is kind
+        assert kind.example.startswith(kind.word + "(")
+        assert kind.takes
+        methods = (
+            "describe",
+            "facts",
+            "faults",
+            "correction_span",
+            *(("first_pane", "last_pane", "pane_step") if issubclass(kind, FixedKind) else ()),
+        )
+        for method in methods:
+            defined = next(base for base in kind.__mro__ if method in vars(base))
+            assert defined.__name__ not in ("WindowKind", "FixedKind") or method == "correction_span", f"{kind.__name__} has no {method}"
