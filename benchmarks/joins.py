@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.__main__ import STORES
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jobs import RunOptions, start
 from windrow.spark.session import SPEED, make_session
 

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jars import KAFKA_CONNECTOR, jar_files
 from windrow.jobs import Jobs, RunOptions, start
 from windrow.local.kafka import LocalBroker

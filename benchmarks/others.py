@@ -17,12 +17,13 @@ from pyspark.sql import SparkSession
 
 from benchmarks.data import COLUMNS
 from benchmarks.sides import DEFAULTS, QUERIES, run_by_hand
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jobs import RunOptions, start
+from windrow.plan.physical.renames import part_names
 from windrow.plan.stages import Aggregate
-from windrow.spark import grouping
-from windrow.spark.carrying import ROW
-from windrow.spark.feeds import CLOCK, JUDGED, ROWS_COUNT, TIME, FeedRequest, part_names
+from windrow.spark.operators import aggregate
+from windrow.spark.operators.partial_aggregation import PartialAggregation
+from windrow.spark.row_columns import CLOCK, JUDGED, ROW, ROWS_COUNT, TIME
 from windrow.spark.session import SPEED
 from windrow.windowing.columns import COUNT, SLICE
 
@@ -81,14 +82,14 @@ def accounting(bench: Bench) -> None:
     statement = f"{CANDLE} GROUP BY symbol WINDOW TUMBLING(1m)"
 
     def without() -> float:
-        with patch.object(grouping, "feed_sql", _plain_feed):
+        with patch.object(aggregate, "partial_aggregation_sql", _plain_feed):
             return bench.windrow(statement)[0]
 
     whole, plain = bench.best(lambda: bench.windrow(statement)[0], without)
     print(f"accounting ({bench.format}): {whole / plain - 1:+.0%} of the time without ({whole:.1f} s, {plain:.1f} s)", flush=True)
 
 
-def _plain_feed(stage: Aggregate, request: FeedRequest) -> str:
+def _plain_feed(stage: Aggregate, request: PartialAggregation) -> str:
     """What the executors would be asked if every row were sound and in time. One clock moves by all rows."""
     values = ("count(1)", "sum(volume)", "min(price)", "max(price)")
     columns = [column for item in stage.aggregates for column in part_names(item).values()]

@@ -24,8 +24,8 @@ from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
 from windrow.otap.generate.settings import SECOND, Telemetry
 from windrow.otap.generate.telemetry import generate
+from windrow.otap.layout import Base
 from windrow.otap.notes import FOOTERS, Notes
-from windrow.otap.places import Base
 from windrow.otap.receiver import Receiver, Wanted
 from windrow.otap.tables import PART_ID
 from windrow.otap.timing import Timing, Window

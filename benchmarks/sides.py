@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.data import COLUMNS
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jobs import RunOptions, start
 
 

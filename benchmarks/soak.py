@@ -14,7 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from windrow.compiling import compile_sql
+from windrow.compiler import compile_sql
 from windrow.jobs import RunOptions, start
 from windrow.spark.session import make_session
 
