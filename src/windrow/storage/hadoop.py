@@ -19,6 +19,7 @@ _NEEDS_CONDITION = frozenset({"s3a", "s3", "s3n", "oss", "cosn", "obs"})
 CONDITIONAL_CREATE = "fs.option.create.conditional.overwrite"
 
 _CHUNK = 4 << 20
+_READS = 20
 
 
 class HadoopFolder(Folder):
@@ -72,6 +73,16 @@ class HadoopFolder(Folder):
             return FileStatus(int(found.getLen()), int(found.getModificationTime()) / 1000)
 
     def read(self, name: str) -> bytes:
+        """All of one version. An object store refuses to go on with a file that was replaced after it was opened: then it is read anew."""
+        for _ in range(_READS):
+            try:
+                return self._read_once(name)
+            except StorageError as error:
+                if not is_replaced_meanwhile(error.reason):
+                    raise
+        return self._read_once(name)
+
+    def _read_once(self, name: str) -> bytes:
         with self._reading(name):
             stream = self._fs.open(self._at(name))
             try:
@@ -219,6 +230,18 @@ def java_error_number(text: str) -> int:
     True
     """
     return next((number for part, number in _JAVA_TEXTS if part in text), errno.EIO)
+
+
+# HTTP 412 of a GET that names the version it began with, as the AWS SDK and as S3A put it.
+_REPLACED_TEXTS = ("pre-conditions you specified did not hold", "Status Code: 412", "RemoteFileChangedException")
+
+
+def is_replaced_meanwhile(text: str) -> bool:
+    """
+    >>> is_replaced_meanwhile("org.apache.hadoop.fs.s3a.RemoteFileChangedException: open `s3a://b/a`: Change reported by S3")
+    True
+    """
+    return any(part in text for part in _REPLACED_TEXTS)
 
 
 def java_reason(error: Exception) -> str:
