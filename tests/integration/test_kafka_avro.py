@@ -76,6 +76,7 @@ def test_a_record_whose_schema_was_missing_is_read_when_it_goes_back(broker: Bro
     for schemas, found in (({1: FIRST}, []), ({1: FIRST, 2: SECOND}, [("b", Decimal("2.00"), ["x"])])):
         with registry(schemas) as url:
             file.write_text(
+                f"-- @name: job\n"
                 f"CREATE STREAM s {COLUMNS} WITH ({options(broker, topic, format='avro', schema__registry__url=url, **more)}); {OUT}"
             )
             assert only(run.rows(file.read_text(), mode="once"), "symbol", "price", "tags") == found

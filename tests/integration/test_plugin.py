@@ -18,11 +18,13 @@ pytestmark = pytest.mark.integration
 
 
 def _run(*command: str | Path, **variables: str) -> str:
+    # A session of this process may have named its own interpreter for Spark's workers.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
     done = subprocess.run(
-        [str(part) for part in command], cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, timeout=600, check=False
+        [str(part) for part in command], cwd=ROOT, env={**own, **variables}, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

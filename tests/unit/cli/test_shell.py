@@ -72,7 +72,7 @@ def test_a_pipe(windrow: Windrow) -> None:
         "stream trades created\nname    columns                      from\ntrades  symbol STRING, price DOUBLE  generator\n"
     )
     assert "stream trades, from generator" in done.stdout
-    assert "derive out" in done.stdout
+    assert "filter and project out" in done.stdout
     assert "there is no command \\nonsense" in done.stdout
     assert "no tables" not in done.stdout
 

@@ -14,6 +14,7 @@ from windrow.connectors.kafka.failures import error_of, is_fenced, too_large
 from windrow.connectors.kafka.records import Headers, Records
 
 _POLL = 0.05
+_REASON_SECONDS = 5.0
 # As the Java clients and Spark do it: the same key goes to the same partition, whoever writes.
 _TUNING: dict[str, Any] = {
     "partitioner": "murmur2_random",
@@ -175,8 +176,11 @@ class Sender:
             reason = said
         if is_fenced(reason):
             return reason
-        with suppress(KafkaException, SystemError):
-            self._producer.poll(_POLL)
+        # The client's own thread tells it some time after the first call has failed.
+        deadline = time.monotonic() + min(_REASON_SECONDS, self._seconds)
+        while self._complaints.denied is None and time.monotonic() < deadline:
+            with suppress(KafkaException, SystemError):
+                self._producer.poll(_POLL)
         return self._complaints.or_worse(reason)
 
     def _timed_out(self) -> KafkaException:
