@@ -76,6 +76,9 @@ class Reading(Protocol):
     def lanes(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
         """The partitions that there are by then, as the connector's ``lane`` numbers them."""
 
+    def rows(self, since: Mapping[str, Any], offset: Mapping[str, Any]) -> dict[int, int]:
+        """How many records lie between two offsets, by partition."""
+
     def committed(self, offset: Mapping[str, Any]) -> None:
         """A batch is durable up to here. Must neither fail nor wait for anybody."""
 

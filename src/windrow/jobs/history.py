@@ -11,9 +11,10 @@ import polars as pl
 
 from windrow.connectors.runtime import SinkRequest
 from windrow.errors import UsageError
+from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
-from windrow.jobs.identity import BUCKETS, CARD, LETTERS, REPLAYS, STATE, TABLES, card_id, count_restore
+from windrow.jobs.identity import BUCKETS, CARD, LETTERS, RECORDS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.replays import ReplayLog
 from windrow.jobs.state_folder import state_folder
 from windrow.plan.explain_joins import as_written
@@ -174,6 +175,7 @@ class JobHistory:
                 connector_of(write.connector).forget_after(self._request(write), batch_id)
             count_restore(self.folder)
             _forget_files(self.folder.child(LETTERS), batch_id)
+            BatchRecordLog(self.folder.child(RECORDS)).go_back_to(batch_id)
             self.replays.forget_after(batch_id)
             versions = TableVersions(self.folder.child(TABLES))
             for table in self.job.tables:

@@ -18,7 +18,7 @@ from windrow.plan.stages import Job, Plan
 from windrow.sql.masking import mask_options
 from windrow.storage import Folder
 
-STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES = "state", "buckets", "dead_letters", "replays", "notes", "tables"
+STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES, RECORDS = "state", "buckets", "dead_letters", "replays", "notes", "tables", "records"
 CARD = "job.json"
 
 # Of job.json alone; state files have their own (``windrow.spark.state.state_file.FORMAT``).

@@ -52,6 +52,10 @@ class Inputs:
         self._reads: dict[str, Read] = {}
         self._readers: dict[str, RowReader] = {}
         self.partitions: dict[str, tuple[int, ...] | None] = {}
+        # How far the last batch read each source, for those that say so.
+        self._reached: dict[str, Mapping[str, Any]] = {}
+        # Rows that each partition brought to the batch under way, as the offsets tell.
+        self.arrived: dict[str, dict[int, int]] = {}
 
     def open(self) -> None:
         """At the start, and again after an outage."""
@@ -146,6 +150,8 @@ class Inputs:
             return []
         offsets = zip(names, self._checkpoint.offsets_of(batch_id), strict=False)
         found = [(name, reading, offset) for name, offset in offsets if (reading := self._streams[name].reading) is not None]
+        self.arrived = {name: reading.rows(self._reached[name], offset) for name, reading, offset in found if name in self._reached}
+        self._reached = {name: offset for name, _, offset in found}
         for name, reading, offset in found:
             self.partitions[name] = tuple(sorted({*(self.partitions[name] or ()), *reading.lanes(offset)}))
         return found

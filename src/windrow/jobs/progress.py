@@ -71,6 +71,12 @@ class Progress:
             self._hold = executor.held
             self._held = None
 
+    @property
+    def last(self) -> JobStatus:
+        """As it stood after the last batch, without what has to be counted."""
+        with self._lock:
+            return replace(self._status, stale_tables=self.stale_tables, sink_seconds=dict(self.sink_seconds))
+
     def status(self) -> JobStatus:
         with self._lock:
             current = self._status

@@ -15,17 +15,19 @@ import pyarrow as pa
 from windrow.compiler import Compiled
 from windrow.connectors.zones import in_zone
 from windrow.errors import JobError, OutageError, UsageError, WindrowError
+from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
-from windrow.jobs.identity import BUCKETS, LETTERS, REPLAYS, STATE, TABLES, Origin, claim
+from windrow.jobs.identity import BUCKETS, LETTERS, RECORDS, REPLAYS, STATE, TABLES, Origin, claim
 from windrow.jobs.inputs import Inputs
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
 from windrow.jobs.progress import Progress
+from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
@@ -119,6 +121,8 @@ class RunningJob:
             meanings=column_meanings(job),
         )
         self._progress = Progress(job.name)
+        limits = options.limit("state.max_bytes"), options.limit("state.max_groups")
+        self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -159,6 +163,7 @@ class RunningJob:
         self._outputs.open()
         self._executor.facts = replace(self._executor.facts, counting_sinks=self._outputs.counting)
         self._progress.update(self._executor, None)
+        self._recording.begin(self._executor, self._checkpoint.last_planned(), self._progress.last)
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():
             self._replay_alone(committed + 1)
         if not self.folder.is_local:
@@ -253,6 +258,7 @@ class RunningJob:
     def _run_batch(self, batch_id: int, frame: DataFrame | None) -> None:
         """``frame`` is what the sources handed over."""
         measured = BatchMeasurements()
+        self._recording.count(batch_id)
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
@@ -265,6 +271,8 @@ class RunningJob:
         with measured.phase(Phase.COMMIT):
             self._refresh.after_batch(batch_id)
         self._progress.update(self._executor, result)
+        taken_again = sum(sum(codes.values()) for codes in replay.counts.values())
+        self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=taken_again)
 
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
@@ -374,7 +382,7 @@ class RunningJob:
         return None
 
     def _release(self) -> None:
-        for close in (self._outputs.close, self._inputs.close):
+        for close in (self._outputs.close, self._inputs.close, self._recording.close):
             try:
                 close()
             except Exception:
@@ -395,6 +403,7 @@ class RunningJob:
         result = self._executor.run(BatchInput(batch_id, {}, now, is_end=True))
         self._commit(result, is_end=True)
         self._progress.update(self._executor, result)
+        self._recording.take(result, now, {}, self._progress.last, is_end=True)
 
     def status(self) -> JobStatus:
         paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())

@@ -73,6 +73,13 @@ class Folder(ABC):
     def write_new(self, name: str, data: bytes) -> None:
         """Write a durable file that nobody reads yet; its name becomes durable with ``make_durable`` of its folder."""
 
+    def append(self, name: str, data: bytes) -> None:
+        """Add to the end of a file, which is made if missing. Not durable: a crash may take the last of it, or cut it.
+
+        Where files cannot grow, the file is written anew, so whoever appends keeps it small.
+        """
+        self.replace_atomically(name, (self.read(name) if self.exists(name) else b"") + data, durable=False)
+
     @abstractmethod
     def make_durable(self, name: str = "") -> None:
         """Make a file that somebody else wrote, or the names in a folder, survive a crash."""

@@ -87,6 +87,10 @@ class LocalFolder(Folder):
         with self._writing(name):
             _write(self._at(name), data, os.O_TRUNC)
 
+    def append(self, name: str, data: bytes) -> None:
+        with self._writing(name):
+            _write(self._at(name), data, os.O_APPEND, durable=False)
+
     def make_durable(self, name: str = "") -> None:
         with self._writing(name):
             _sync(self._at(name))

@@ -15,9 +15,11 @@ from windrow.compiler import Compiled
 from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
 from windrow.model.fate import Fate
 from windrow.model.types import TIMESTAMP
+from windrow.observe.batch_record import imbalances
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.execution.batch import BatchInput, BatchResult
+from windrow.spark.execution.batch_recorder import BatchRecorder
 from windrow.spark.execution.dead_letters import DeadLetter, instant
 from windrow.spark.execution.executor import BatchExecutor
 from windrow.spark.operators.state_columns import column_meanings
@@ -52,6 +54,8 @@ class Outcome:
     ledger: Ledger = field(default_factory=Ledger)
     # What was still open at the end, by statement, in a sentence.
     still_open: dict[str, str] = field(default_factory=dict)
+    # Batches in which the rows of some operator do not add up, a sentence each.
+    imbalances: list[str] = field(default_factory=list)
     _arrived: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @staticmethod
@@ -141,6 +145,7 @@ class DirectEngine:
             result = run.executor.run(BatchInput(self._batch, given, self._now, is_end, force))
             self._outcome.take(result, self._spark)
             run.commit(result)
+            self._outcome.imbalances += run.imbalances(result, self._now)
 
     def _frame(self, read: Read, rows: Sequence[tuple[str, Mapping[str, Any], int]]) -> DataFrame | None:
         """What a batch brings for one source or table."""
@@ -186,10 +191,17 @@ class _JobRun:
         self._changes: list[BatchResult] = []
         self._rules = StateBackendRules(str(folder / "buckets"), home, buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
         self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
+        self._recorder = BatchRecorder(self.executor)
 
     def commit(self, result: BatchResult) -> None:
         self._changes.append(result)
         self.executor.commit(result)
+
+    def imbalances(self, result: BatchResult, now: int) -> list[str]:
+        """By the record that a running job would keep of the batch."""
+        result.measured.end()
+        result.measured.take_ledger(self.executor.plan, result.ledger)
+        return imbalances(self._recorder.record(result, {}, now), {stage.name: stage.inputs for stage in self.job.stages})
 
     def restart(self, batch_id: int) -> None:
         """Write what a job would have written by now, forget everything, and come back from the files."""
@@ -203,6 +215,7 @@ class _JobRun:
         fresh = BatchExecutor(self._spark, self.job, self._partitions, self._rules, self.executor.tables)
         fresh.state = store.load(batch_id, fresh.steps)
         self.executor = fresh
+        self._recorder = BatchRecorder(fresh)
 
 
 def arrival_after(rows: Rows, now: int) -> int:

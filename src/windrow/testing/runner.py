@@ -137,6 +137,8 @@ class CaseRunner:
                 return Verdict(case, False, f"{name}: {problem}" + ("" if waits is None else f"\n  {waits}"))
         if not outcome.ledger.is_balanced:
             return Verdict(case, False, f"the ledger does not add up: {outcome.ledger.to_json()}")
+        if outcome.imbalances:
+            return Verdict(case, False, f"rows do not add up: {outcome.imbalances[0]}")
         return Verdict(case, True)
 
     def _compare(self, case: Case) -> str:

@@ -40,6 +40,14 @@ class GroupMirror:
     def lanes(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
         return tuple(lane_of(self._options, topic, int(partition)) for topic, each in offset.items() for partition in each)
 
+    def rows(self, since: Mapping[str, Any], offset: Mapping[str, Any]) -> dict[int, int]:
+        """With the markers of transactions, which are records to a broker."""
+        return {
+            lane_of(self._options, topic, int(number)): at - since.get(topic, {}).get(number, 0)
+            for topic, each in offset.items()
+            for number, at in each.items()
+        }
+
     def committed(self, offset: Mapping[str, Any]) -> None:
         if self._group is None or not offset:
             return

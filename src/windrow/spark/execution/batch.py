@@ -41,6 +41,14 @@ class BatchInput:
 
 
 @dataclass
+class WindowActivity:
+    """What the windows of a statement did in a batch, by kind: ``spoken`` before HAVING and LIMIT, ``emitted`` as rows that went on."""
+
+    spoken: dict[str, int] = field(default_factory=dict)
+    emitted: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class BatchResult:
     """What a batch gave. Outputs are by statement, in the order of the plan.
 
@@ -55,6 +63,9 @@ class BatchResult:
     change: Change | None = None
     settle: Callable[[], None] = lambda: None
     measured: BatchMeasurements = field(default_factory=BatchMeasurements)
+    windows: dict[str, WindowActivity] = field(default_factory=dict)
+    # Rows by source and partition, where they were counted so.
+    partitions: dict[str, dict[int, int]] = field(default_factory=dict)
 
 
 @dataclass

@@ -142,6 +142,10 @@ class BatchExecutor:
         """What every operator holds. To count windows takes time where there are many."""
         return {operator.name: operator.held(self.state) for operator in self.operators}
 
+    def size_of(self, name: str) -> StateSize:
+        """Rows and bytes that one operator holds."""
+        return next(operator for operator in self.operators if operator.name == name).size(self.state)
+
 
 def frame_facts(partitions: tuple[int, ...] | None) -> SourceFacts:
     """Of rows that come as a frame made by hand, with their columns decoded."""

@@ -141,6 +141,8 @@ class LedgerWriter:
         what = policies(read)
         counts = counts_by_fate(fed)
         account.rows_in += sum(counts.values())
+        if LANE in fed.column_names:
+            _count_by_partition(result.partitions.setdefault(name, {}), fed)
         account.passed += sum(count for fate, count in counts.items() if fate not in SOURCE_FATES)
         for fate in SOURCE_FATES:
             if not (count := counts.get(fate, 0)):
@@ -287,6 +289,12 @@ def record_refused(ledger: Ledger, name: str, rows: int) -> None:
 def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: str | None = None) -> list[DeadLetter]:
     counted = zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True)
     return [DeadLetter(fate, source, statement, row, batch_id) for row, times in counted for _ in range(times)]
+
+
+def _count_by_partition(counts: dict[int, int], found: pa.Table) -> None:
+    for row in found.group_by(LANE).aggregate([(ROWS_COUNT, "sum")]).to_pylist():
+        if row[LANE] is not None:
+            counts[row[LANE]] = counts.get(row[LANE], 0) + row[f"{ROWS_COUNT}_sum"]
 
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:

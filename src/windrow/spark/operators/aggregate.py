@@ -16,7 +16,7 @@ from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.plan.physical.scans import has_own_clock
 from windrow.plan.physical.strategies import Pass, State, Totals
 from windrow.plan.stages import Aggregate
-from windrow.spark.execution.batch import BatchContext
+from windrow.spark.execution.batch import BatchContext, WindowActivity
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.ledger_writer import (
     counts_by_fate,
@@ -178,6 +178,8 @@ class AggregateOperator(Operator[Aggregate]):
                 record_late_dropped(ledger, stage.name, count)
         if taken.emissions is None or not taken.emissions.height:
             return
+        activity = run.result.windows.setdefault(stage.name, WindowActivity())
+        activity.spoken = kinds_of(taken.emissions[EMISSION].to_arrow())
         emissions = emissions_table(taken.emissions, run.state.schemas[stage.name])
         if stage.starts_at is not None:
             emissions = emissions.set_column(emissions.column_names.index(START), START, emissions[stage.starts_at].cast(UTC_MICROS))
@@ -189,6 +191,7 @@ class AggregateOperator(Operator[Aggregate]):
         flow = Flow(tuple(item.name for item in stage.items), table=table)
         flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
         assert flow.table is not None
+        activity.emitted = kinds_of(flow.table[EMISSION].combine_chunks())
         record_emitted(ledger, stage.name, flow.table.num_rows)
         if flow.table.num_rows:
             run.flows[stage.name] = flow
@@ -234,6 +237,15 @@ def _panes_of(stage: Aggregate) -> Panes:
             return Panes.COUNTED
         case _:
             return Panes.FIXED
+
+
+def kinds_of(kinds: pa.Array) -> dict[str, int]:
+    """How many there are of each.
+
+    >>> kinds_of(pa.array(["final", "late", "final"]))
+    {'final': 2, 'late': 1}
+    """
+    return {one["values"]: one["counts"] for one in pc.value_counts(kinds).to_pylist()}
 
 
 def _as_they_came(rows: pa.Table) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from windrow.observe.status import StateSize
@@ -80,14 +80,20 @@ class Operator(ABC, Generic[AnyStage]):
 
     def held(self, state: JobState) -> StateSize:
         """What the operator holds. Of state on the executors, the rows stand for windows too: to count these would be a job."""
+        size = self.size(state)
+        if size.windows:
+            return size
+        windows = state.open_windows({name: self.context.steps[name] for name in self.state_names if name in self.context.steps})
+        return replace(size, windows=sum(windows.values()))
+
+    def size(self, state: JobState) -> StateSize:
+        """The same without the number of windows where these would have to be counted: cheap at any size."""
         there = [one for name in self.state_names if (one := self.context.homes.distributed.get(name)) is not None]
         if there:
             rows = sum(one.rows_held for one in there)
             return StateSize(rows, sum(one.bytes_held for one in there), rows)
-        windows = state.open_windows({name: self.context.steps[name] for name in self.state_names if name in self.context.steps})
         tables = [table for name in self.state_names for table in state.tables.get(name, {}).values()]
-        size = sum(int(table.estimated_size()) for table in tables)
-        return StateSize(sum(table.height for table in tables), size, sum(windows.values()))
+        return StateSize(sum(table.height for table in tables), sum(int(table.estimated_size()) for table in tables))
 
     def keep(self, rows: pa.Table | None, batch: BatchContext) -> None:
         """Rows for the state of a stage that knows no windows: its step is asked when something changes, not by the watermark."""
