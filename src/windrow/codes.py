@@ -27,6 +27,7 @@ OTHER_CODES: dict[str, str] = {
     "WR606": "settings of the given session are not those that results depend on",
     "WR626": "a line to be sent to a topic is not JSON",
     "WR627": "records were not taken by a topic",
+    "WR628": "batches are to be traced, and the OpenTelemetry SDK is not installed",
     "WR630": "an environment variable of Windrow has a value that makes no sense",
     "WR640": "rows of a job were asked for that kept none",
     "WR641": "rows were asked for of a statement that has no output",

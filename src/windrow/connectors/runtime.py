@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -179,6 +179,16 @@ class Books(Protocol):
         """All rows were counted. Raises where the batch must not be written."""
 
 
+class WriteTrace(Protocol):
+    """The trace that a batch is written in, for sinks that hand trace contexts on to whoever reads."""
+
+    # The header ``traceparent`` of a reader that goes on from this write.
+    traceparent: str
+
+    def see(self, headers: Iterable[str | bytes | None], /) -> None:
+        """Values of that header in rows that are written: the trace links to whoever produced them."""
+
+
 @dataclass(frozen=True)
 class Output:
     """The rows of one statement in one batch: in the driver (``table``) or still on the executors (``frame``), never both.
@@ -194,6 +204,8 @@ class Output:
     notes: Mapping[str, str] = field(default_factory=dict)
     # Only for sinks that count rows.
     books: Books | None = None
+    # None where the batch is not traced.
+    trace: WriteTrace | None = None
 
 
 @dataclass(frozen=True)

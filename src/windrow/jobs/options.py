@@ -31,6 +31,7 @@ class RunSetting:
 
 
 FAST_PATHS = "engine.fast_paths"
+TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE = "traces.endpoint", "traces.protocol", "traces.sample.percent"
 LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.servers"
 # Every key with this prefix is a setting of the Kafka client that writes the letters.
 LETTERS_CLIENT = "dead_letters.kafka."
@@ -78,6 +79,14 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         ("on", "off"),
         example="off",
     ),
+    TRACES_ENDPOINT: RunSetting(
+        "",
+        "an OpenTelemetry collector that gets a [trace](operations.md#traces) of every batch",
+        is_text=True,
+        example="http://localhost:4317",
+    ),
+    TRACES_PROTOCOL: RunSetting("grpc", "how that collector is spoken to", ("grpc", "http"), example="http"),
+    TRACES_SAMPLE: RunSetting("100", "of so many batches in a hundred there is a trace", example="10"),
     LETTERS_TOPIC: RunSetting(
         "",
         "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest
+from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest, WriteTrace
 from windrow.connectors.zones import labelled
 from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.identity import LETTERS, restores_of
@@ -18,6 +18,7 @@ from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.replays import Replay
 from windrow.jobs.rows import KeptRows
+from windrow.jobs.tracing import Tracing
 from windrow.model.fate import Fate
 from windrow.plan.stages import Job
 from windrow.spark.execution.batch import BatchResult
@@ -45,6 +46,7 @@ class Outputs:
         job_id: str,
         stopping: threading.Event,
         kept: KeptRows | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self._spark = spark
         self._job = job
@@ -53,6 +55,7 @@ class Outputs:
         self._id = job_id
         self._stopping = stopping
         self._kept = kept
+        self._tracing = tracing
         self._sinks: dict[str, Sink] = {}
         self._dead_letters = folder.child(LETTERS)
         self._letter_topic: LetterTopic | None = None
@@ -90,19 +93,20 @@ class Outputs:
             # Rows that are only kept for Python have no sink.
             if flow is not None and write.input in self._sinks:
                 with result.measured.operator(write.name, Phase.WRITE):
-                    self._write_one(write.input, self._sinks[write.input], flow, result)
+                    trace = None if self._tracing is None else self._tracing.write_trace(result.batch_id, write)
+                    self._write_one(write.input, self._sinks[write.input], flow, result, trace)
         with result.measured.phase(Phase.WRITE):
             result.settle()
         if result.dead_letters:
             with result.measured.phase(Phase.DEAD_LETTERS):
                 self._write_letters(result, replay)
 
-    def _write_one(self, name: str, sink: Sink, flow: Flow, result: BatchResult) -> None:
+    def _write_one(self, name: str, sink: Sink, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> None:
         """The seconds of a sink are those of the operator that writes."""
         started = time.monotonic()
         frame = flow.frame if flow.table is None else None
         table = None if flow.table is None else labelled(flow.table, self._job.time_zone)
-        refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books))
+        refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books, trace=trace))
         _set_aside(name, refused or (), result)
         self.seconds[name] = time.monotonic() - started
 

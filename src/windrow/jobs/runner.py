@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,9 @@ from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
+from windrow.jobs.tracing import tracing
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
+from windrow.observe.traces import Producers
 from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.spark.execution.batch import BatchInput, BatchResult
@@ -135,7 +137,8 @@ class RunningJob:
             job_id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
-            self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping, self._kept)
+            self._tracing = tracing(job, job_id, options)
+            self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping, self._kept, self._tracing)
         except BaseException:
             self._lease.release()
             raise
@@ -259,6 +262,10 @@ class RunningJob:
         """``frame`` is what the sources handed over."""
         measured = BatchMeasurements()
         self._recording.count(batch_id)
+        with nullcontext() if self._tracing is None else self._tracing.attempt(batch_id, measured):
+            self._process(batch_id, frame, measured)
+
+    def _process(self, batch_id: int, frame: DataFrame | None, measured: BatchMeasurements) -> None:
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
@@ -266,13 +273,17 @@ class RunningJob:
         replay = self._replays.plan(batch_id)
         if replay.letters:
             rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)
-        result = self._executor.run(replace(self._batch_input(batch_id, rows, now), replayed=replay.counts, measured=measured))
+        producers = None if self._tracing is None else Producers()
+        given = self._batch_input(batch_id, rows, now)
+        result = self._executor.run(replace(given, replayed=replay.counts, measured=measured, producers=producers))
         self._commit(result, replay)
         with measured.phase(Phase.COMMIT):
             self._refresh.after_batch(batch_id)
         self._progress.update(self._executor, result)
         taken_again = sum(sum(codes.values()) for codes in replay.counts.values())
         self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=taken_again)
+        if self._tracing is not None:
+            self._tracing.committed(result, producers)
 
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
@@ -382,7 +393,8 @@ class RunningJob:
         return None
 
     def _release(self) -> None:
-        for close in (self._outputs.close, self._inputs.close, self._recording.close):
+        traces = () if self._tracing is None else (self._tracing.close,)
+        for close in (self._outputs.close, self._inputs.close, self._recording.close, *traces):
             try:
                 close()
             except Exception:
@@ -404,6 +416,8 @@ class RunningJob:
         self._commit(result, is_end=True)
         self._progress.update(self._executor, result)
         self._recording.take(result, now, {}, self._progress.last, is_end=True)
+        if self._tracing is not None:
+            self._tracing.committed(result)
 
     def status(self) -> JobStatus:
         paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())

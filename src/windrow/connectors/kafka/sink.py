@@ -25,6 +25,7 @@ from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.sender import Sender
 from windrow.connectors.kafka.sink_settings import SinkSettings
 from windrow.connectors.kafka.telemetry import Telemetry
+from windrow.connectors.kafka.trace_headers import with_trace
 from windrow.connectors.runtime import EMISSION, Output, Refused, Sink, SinkRequest
 from windrow.connectors.telemetry_columns import check_columns
 from windrow.errors import JobError, UsageError, WindrowError
@@ -78,7 +79,7 @@ class _TopicSink(Sink):
     def _records(self, output: Output) -> Iterator[Records]:
         if self._telemetry is not None:
             return self._telemetry.records(output, self._statement)
-        return records_of(output, with_times=self._settings.has_event_time)
+        return with_trace(records_of(output, with_times=self._settings.has_event_time), output)
 
     def _prepare_topic(self) -> None:
         settings = self._settings
@@ -258,7 +259,7 @@ class PlainSink(_TopicSink):
         return self._tried(f"write batch {output.batch_id} to topic {self._settings.topic}", lambda limit: self._write(output, limit))
 
     def _write(self, output: Output, limit: int | None) -> list[Refused]:
-        if output.frame is not None and self._has_spark_writer and self._suits_spark(output.frame):
+        if output.frame is not None and output.trace is None and self._has_spark_writer and self._suits_spark(output.frame):
             if limit is None and self._write_on_executors(output.frame, output):
                 return []
             self._has_spark_writer = False

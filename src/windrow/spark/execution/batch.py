@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from windrow.observe.ledger import Ledger
+from windrow.observe.traces import Producers
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.measurements import BatchMeasurements
 from windrow.spark.query.flow import Flow
@@ -38,6 +39,8 @@ class BatchInput:
     # What sources state themselves about how far they have come: the watermark after this batch.
     stated_watermarks: Mapping[str, int] = field(default_factory=dict)
     measured: BatchMeasurements = field(default_factory=BatchMeasurements)
+    # Takes the trace contexts in which rows of the batch were produced, as far as they come to the driver. None: nobody asks for them.
+    producers: Producers | None = None
 
 
 @dataclass

@@ -45,23 +45,44 @@ class OperatorMeasurement:
     bytes_out: int | None = None
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """A phase from when to when, in nanoseconds since the epoch, with the operator that it was a part of, if any."""
+
+    phase: Phase
+    operator: str | None
+    start: int
+    end: int
+
+
 @dataclass
 class BatchMeasurements:
     """Of one batch, from one thread. It begins with the planning of the batch."""
 
     operators: dict[str, OperatorMeasurement] = field(default_factory=dict)
+    # In the order in which they ended; one may lie within another.
+    stretches: list[Stretch] = field(default_factory=list)
+    started: int = field(default_factory=lambda: time.time_ns())
     _seconds: dict[Phase, float] = field(default_factory=lambda: dict.fromkeys(Phase, 0.0))
     _phase: Phase = Phase.PLAN
+    _operator: str | None = None
     _since: float = field(default_factory=lambda: time.monotonic())
+    _origin: float = field(default_factory=lambda: time.monotonic())
 
     @contextmanager
     def phase(self, phase: Phase) -> Iterator[None]:
         """Seconds within belong to this phase, and not to the one around it."""
-        outer = self._enter(phase)
+        outer, started = self._enter(phase), self.now
         try:
             yield
         finally:
             self._enter(outer)
+            self.stretches.append(Stretch(phase, self._operator, started, self.now))
+
+    @property
+    def now(self) -> int:
+        """Nanoseconds since the epoch, by the clock that the batch began with: never back."""
+        return self.started + int((time.monotonic() - self._origin) * 1e9)
 
     def _enter(self, phase: Phase) -> Phase:
         now = time.monotonic()
@@ -71,10 +92,13 @@ class BatchMeasurements:
 
     @contextmanager
     def operator(self, name: str, phase: Phase) -> Iterator[None]:
-        started = time.monotonic()
-        with self.phase(phase):
-            yield
-        self.operators.setdefault(name, OperatorMeasurement()).seconds += time.monotonic() - started
+        started, outer, self._operator = time.monotonic(), self._operator, name
+        try:
+            with self.phase(phase):
+                yield
+        finally:
+            self._operator = outer
+            self.operators.setdefault(name, OperatorMeasurement()).seconds += time.monotonic() - started
 
     def take_flow(self, name: str, flow: Flow | None) -> None:
         """What an operator gave, as far as that is known: rows on the executors are not counted for it."""

@@ -33,7 +33,7 @@ from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict,
 from windrow.spark.operators.base import JobContext, Operator
 from windrow.spark.operators.emissions import UTC_MICROS, Finisher, emissions_table, may_emit_again
 from windrow.spark.operators.limit import limited
-from windrow.spark.operators.partial_aggregation import late_corrected
+from windrow.spark.operators.partial_aggregation import late_corrected, traceparents
 from windrow.spark.operators.row_lateness import late_for_windows
 from windrow.spark.operators.running_totals import RunningTotals, running_totals
 from windrow.spark.query.flow import Flow
@@ -166,6 +166,8 @@ class AggregateOperator(Operator[Aggregate]):
         open_account(ledger, stage.name)
         taken = self._home(run).step(rows, tick, run.batch.batch_id)
         run.steps[stage.name] = taken.given
+        if run.batch.producers is not None and taken.given.rows is not None:
+            run.batch.producers.see(traceparents(stage, taken.given.rows))
         if taken.tables is not None:
             run.tables[stage.name] = taken.tables
         if taken.refused is not None:

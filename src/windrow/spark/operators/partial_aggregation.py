@@ -6,7 +6,7 @@ same job, as groups of their own that carry the whole row; so do the counts of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from windrow.model.fate import Fate
 from windrow.model.system import ROW_COLUMNS
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
+from windrow.observe.traces import TRACEPARENT
 from windrow.plan.headers import LAST_HEADERS_CALL
 from windrow.plan.physical.aggregations import has_pieces
 from windrow.plan.physical.renames import form_of, part_names
@@ -39,7 +40,8 @@ _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
 ONE = "1L"
 _MOST_DIGITS = 38
-_PLACE = "seq"  # the part of LAST that says where in the input its row stands
+_PLACE, _VALUE = "seq", "v"  # the parts of LAST that say where in the input its row stands, and what it holds
+_GROUPS_SAMPLED = 200
 
 
 @dataclass(frozen=True)
@@ -306,6 +308,15 @@ def has_headers(stage: Aggregate, fed: pa.Table) -> bool:
     """Whether any row came with headers."""
     places = [part_names(item)[_PLACE] for item in stage.aggregates if item.call == LAST_HEADERS_CALL]
     return any(fed[place].null_count < fed.num_rows for place in places)
+
+
+def traceparents(stage: Aggregate, partials: pa.Table) -> Iterator[str]:
+    """The trace contexts of some of the rows that were aggregated: of each group's last, in the first few groups."""
+    for item in stage.aggregates:
+        column = part_names(item)[_VALUE] if item.call == LAST_HEADERS_CALL else ""
+        if column in partials.column_names:
+            for entries in partials[column].slice(0, _GROUPS_SAMPLED).to_pylist():
+                yield from (entry["value"] for entry in entries or () if entry["key"] == TRACEPARENT and entry["value"])
 
 
 def _moves_clock(stage: Aggregate) -> str:

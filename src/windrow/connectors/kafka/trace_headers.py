@@ -1,0 +1,51 @@
+"""Trace contexts in the headers of records: whose trace a reader of an output goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from windrow.connectors.kafka.records import Headers, Records
+from windrow.connectors.runtime import EMISSION, Output
+
+TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
+_OWN = frozenset((TRACEPARENT, TRACESTATE))
+
+
+def with_trace(records: Iterator[Records], output: Output) -> Iterator[Records]:
+    """A record that stands for one row keeps the context it came with. One that stands for many rows has that of the batch, and so has
+    one that came without.
+    """
+    trace = output.trace
+    if trace is None:
+        yield from records
+        return
+    stands_for_many = EMISSION in _columns(output)
+    for part in records:
+        own = part.headers or [None] * len(part)
+        trace.see(_context(headers) for headers in own)
+        yield replace(part, headers=[_traced(headers, trace.traceparent, stands_for_many) for headers in own])
+
+
+def _columns(output: Output) -> list[str]:
+    if output.table is not None:
+        return list(output.table.column_names)
+    return [] if output.frame is None else list(output.frame.columns)
+
+
+def _context(headers: Headers | None) -> str | bytes | None:
+    return next((value for name, value in headers or () if name == TRACEPARENT), None)
+
+
+def _traced(headers: Headers | None, traceparent: str, stands_for_many: bool) -> Headers:
+    """
+    >>> _traced([("a", "1"), ("traceparent", "x"), ("tracestate", "y")], "new", True)
+    [('a', '1'), ('traceparent', 'new')]
+    >>> _traced([("traceparent", "x")], "new", False)
+    [('traceparent', 'x')]
+    >>> _traced(None, "new", False)
+    [('traceparent', 'new')]
+    """
+    if not stands_for_many and _context(headers) is not None:
+        return headers or []
+    return [*(one for one in headers or () if one[0] not in _OWN), (TRACEPARENT, traceparent)]

@@ -1,0 +1,138 @@
+"""The traces of a job's batches: what links to whom, and when a batch is told of.
+
+Spans are made when a batch is committed, from what was measured anyway. A batch that fails is a span with its error; the attempt that
+succeeds has the parts. Off by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from windrow.connectors.runtime import WriteTrace
+from windrow.errors import WindrowError
+from windrow.jobs.options import TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE, RunOptions
+from windrow.jobs.span_export import SpanExport, span_export
+from windrow.observe.batch_trace import Operator, TracedBatch, Value, spans_of, write_span
+from windrow.observe.traces import Producers, TraceParent, batch_trace_id
+from windrow.plan.stages import Job, Stage, Write
+from windrow.spark.execution.batch import BatchResult
+from windrow.spark.execution.measurements import BatchMeasurements
+
+_SERVICE = "windrow"
+
+
+@dataclass
+class _OpenWrite:
+    """The trace of one output of the batch under way."""
+
+    traceparent: str
+    producers: Producers = field(default_factory=Producers)
+
+    def see(self, headers: Iterable[str | bytes | None], /) -> None:
+        self.producers.see(headers)
+
+
+class Tracing:
+    """Of one job in one run, batch by batch: from one thread."""
+
+    def __init__(self, job: Job, job_id: str, export: SpanExport, sample_percent: int = 100) -> None:
+        self._job, self._id, self._export, self._percent = job, job_id, export, sample_percent
+        self._operators = {stage.name: _operator(stage) for stage in job.stages}
+        self._writes: dict[str, _OpenWrite] = {}
+        self._attempts: dict[int, int] = {}
+
+    def is_sampled(self, batch_id: int) -> bool:
+        """Decided by the trace id, so that it is the same whenever the batch runs, here and in any sampler that follows it."""
+        return batch_trace_id(self._id, batch_id) % 100 < self._percent
+
+    def write_trace(self, batch_id: int, write: Write) -> WriteTrace | None:
+        if not self.is_sampled(batch_id):
+            return None
+        return self._writes.setdefault(write.name, _OpenWrite(str(write_span(self._id, batch_id, write.name))))
+
+    def committed(self, result: BatchResult, producers: Producers | None = None) -> None:
+        about: dict[str, Value] = {
+            "messaging.batch.message_count": result.ledger.rows_in,
+            "windrow.dead_letters": sum(result.ledger.dead_letters.values()),
+        }
+        for name, account in result.ledger.sources.items():
+            about[f"windrow.source.{name}.rows_in"] = account.rows_in
+        for name, statement in result.ledger.statements.items():
+            about[f"windrow.statement.{name}.rows_in"] = statement.rows_in
+            about[f"windrow.statement.{name}.emitted"] = statement.emitted
+        self._send(result.batch_id, result.measured, about, tuple((producers or Producers()).contexts.values()))
+        self._attempts.pop(result.batch_id, None)
+
+    @contextmanager
+    def attempt(self, batch_id: int, measured: BatchMeasurements) -> Iterator[None]:
+        """Tells of a batch that fails."""
+        try:
+            yield
+        except Exception as error:
+            kind, text = (
+                (error.code, f"[{error.code}] {error.message}") if isinstance(error, WindrowError) else (type(error).__name__, None)
+            )
+            self._send(batch_id, measured, {"error.type": kind}, (), text or kind)
+            self._attempts[batch_id] = self._attempts.get(batch_id, 1) + 1
+            raise
+
+    def _send(
+        self,
+        batch_id: int,
+        measured: BatchMeasurements,
+        about: dict[str, Value],
+        links: tuple[TraceParent, ...],
+        error: str | None = None,
+    ) -> None:
+        written = {name: tuple(one.producers.contexts.values()) for name, one in self._writes.items()}
+        self._writes = {}
+        if not self.is_sampled(batch_id):
+            return
+        batch = TracedBatch(
+            self._job.name,
+            self._id,
+            batch_id,
+            self._attempts.get(batch_id, 1),
+            measured.started,
+            measured.now,
+            [_Told(one.phase.value, one.operator, one.start, one.end) for one in measured.stretches],
+            self._operators,
+            about,
+            links,
+            written,
+            error,
+        )
+        self._export.send(spans_of(batch))
+
+    def close(self) -> None:
+        self._export.close()
+
+
+@dataclass(frozen=True)
+class _Told:
+    phase: str
+    operator: str | None
+    start: int
+    end: int
+
+
+def tracing(job: Job, job_id: str, options: RunOptions) -> Tracing | None:
+    """None where no collector is named."""
+    endpoint = options.setting(TRACES_ENDPOINT)
+    if not endpoint:
+        return None
+    export = span_export(endpoint, options.setting(TRACES_PROTOCOL), _SERVICE)
+    return Tracing(job, job_id, export, int(options.setting(TRACES_SAMPLE)))
+
+
+def _operator(stage: Stage) -> Operator:
+    kind = type(stage).__name__
+    if not isinstance(stage, Write):
+        return Operator(kind, stage.name)
+    options = dict(stage.options)
+    about: dict[str, Value] = {"windrow.connector": stage.connector}
+    if stage.connector == "kafka":
+        about |= {"messaging.system": "kafka", "messaging.operation.type": "send", "messaging.destination.name": options.get("topic", "")}
+    return Operator(kind, stage.input, about, is_producer=stage.connector == "kafka")
