@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "introspection": {"model", "errors", "sql", "catalog", "plan", "connectors.spec", "connectors.registry"},
     "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "observe": {"model", "errors", "settings", "plan", "resilience"},
+    "diagnosis": {"model", "errors", "sql", "plan", "observe"},
     "spark": {
         "model",
         "errors",

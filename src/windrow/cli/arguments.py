@@ -18,6 +18,8 @@ class Shape(StrEnum):
     text = "text"
     json = "json"
     mermaid = "mermaid"
+    dot = "dot"
+    svg = "svg"
 
 
 class Cut(StrEnum):
@@ -64,7 +66,7 @@ CaseFiles = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Cases:
 Target = Annotated[str, typer.Argument(metavar="FILE|STATE_DIR", help="The SQL file that ran, or its state folder.", show_default=False)]
 
 FormOption = Annotated[Form, typer.Option("--format", help="For people or for programs.")]
-ShapeOption = Annotated[Shape, typer.Option("--format", help="A tree, JSON, or a Mermaid flowchart.")]
+ShapeOption = Annotated[Shape, typer.Option("--format", help="A tree, JSON, a Mermaid flowchart; dot and svg draw the topology.")]
 Master = Annotated[str | None, _option("--master", "Spark master; local[*] if not given.", "URL")]
 State = Annotated[str | None, _option("--state", "Where state lives; .windrow/<file> if not given.", "DIR")]
 Settings = Annotated[list[str] | None, _option("--set", "A setting of Spark (spark.*) or of the run; repeatable.", "KEY=VALUE")]

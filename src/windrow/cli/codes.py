@@ -17,6 +17,8 @@ NO_STATE = "WR621"
 NO_CASE = "WR622"
 UNWRITABLE = "WR623"
 NO_SPARK = "WR624"
+NO_BATCH = "WR651"
+NO_NEW_BATCH = "WR652"
 UNEXPECTED = "WR999"
 
 CODES: dict[str, str] = {
@@ -35,5 +37,7 @@ CODES: dict[str, str] = {
     NO_CASE: "no case to run",
     UNWRITABLE: "a report cannot be written",
     NO_SPARK: "Spark does not start",
+    NO_BATCH: "a job whose batches were never recorded",
+    NO_NEW_BATCH: "a job that committed nothing while it was watched",
     UNEXPECTED: "a fault of Windrow itself",
 }

@@ -1,16 +1,133 @@
-"""``windrow explain``: the plan that ``run`` would execute."""
+"""``windrow explain``: the plan that ``run`` would execute, and with ``--analyze`` what a run of it did."""
 
 from __future__ import annotations
 
-from windrow.cli.arguments import Shape, ShapeOption, SqlFile
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from windrow.cli import codes
+from windrow.cli.arguments import Reach, Shape, ShapeOption, SqlFile, State
 from windrow.cli.files import read_sql, shown_name
+from windrow.cli.observing import NEWEST, JobName, Newest, observed_jobs, print_json
+
+if TYPE_CHECKING:
+    from windrow.diagnosis.analysis import Analysis
+    from windrow.jobs.observed import ObservedJob
+
+Analyze = Annotated[bool, typer.Option("--analyze", help="With what the batches of the running or the last run did.")]
+Drawn = Annotated[bool, typer.Option("--topology", help="Boxes and arrows, with the numbers of the last run where there is one.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="With --analyze: what explain says of each stage, too.")]
+Span = Annotated[
+    str | None, typer.Option("--for", help="With --analyze: the batches of the time from now on.", metavar="DURATION", show_default=False)
+]
 
 
-def explain_file(file: SqlFile, shape: ShapeOption = Shape.text) -> None:
-    """Show how a file would run, and why so, without starting Spark."""
+def explain_file(
+    file: SqlFile,
+    shape: ShapeOption = Shape.text,
+    analyze: Analyze = False,
+    topology: Drawn = False,
+    verbose: Verbose = False,
+    span: Span = None,
+    batches: Newest = NEWEST,
+    state: State = None,
+    job: JobName = None,
+    settings: Reach = None,
+) -> None:
+    """Show how a file would run, and why so, without starting Spark. With --analyze: how it does run."""
+    from windrow.errors import UsageError
+
+    if (span is not None or verbose) and not analyze:
+        option = "--for" if span is not None else "--verbose"
+        raise UsageError(codes.CONFLICT, f"{option} belongs to --analyze", f"windrow explain {file} --analyze {option}")
+    if topology or shape in (Shape.dot, Shape.svg):
+        _topology(file, shape, state, job, settings, batches)
+    elif analyze:
+        _analyze(observed_jobs(file, state, job, settings), shape, batches, span, is_verbose=verbose)
+    else:
+        _plan(file, shape)
+
+
+def _plan(file: str, shape: Shape) -> None:
     from windrow.compiler import compile_sql
     from windrow.plan.explain import explain
     from windrow.settings import environment
 
     compiled = compile_sql(read_sql(file), shown_name(file), environment())
-    print(explain(compiled.plan, shape.value))
+    print(explain(compiled.plan, "json" if shape is Shape.json else "mermaid" if shape is Shape.mermaid else "text"))
+
+
+def _analyze(jobs: list[ObservedJob], shape: Shape, batches: int, span: str | None, *, is_verbose: bool) -> None:
+    from windrow.diagnosis.explained import analysis_json, analysis_text
+    from windrow.diagnosis.findings import findings
+
+    told: list[Any] = []
+    for observed in jobs:
+        analysis = analysis_of(observed, batches, span)
+        found = findings(analysis, observed.heaviest())
+        if shape is Shape.json:
+            told.append(analysis_json(analysis, found))
+        elif shape is Shape.mermaid:
+            from windrow.diagnosis.topology import draw, topology_of
+
+            print(draw(topology_of(observed.job, analysis), "mermaid"))
+        else:
+            print(f"{standing(observed, analysis)}\n{analysis_text(analysis, found, is_verbose=is_verbose)}")
+    if shape is Shape.json:
+        print_json(told)
+
+
+def analysis_of(observed: ObservedJob, batches: int, span: str | None = None) -> Analysis:
+    """The newest batches, or those of a time: from now on for a running job, and the end of what a stopped one did."""
+    from windrow.cli.times import option_duration
+    from windrow.diagnosis.analysis import analyze
+
+    if span is None:
+        return analyze(observed.job, observed.last_run(batches))
+    seconds = option_duration("--for", span) / 1e9
+    if observed.runner is not None:
+        return analyze(observed.job, observed.observe(seconds))
+    records = observed.last_run(1_000_000)
+    return analyze(observed.job, [record for record in records if record.at >= records[-1].at - seconds * 1e6])
+
+
+def standing(observed: ObservedJob, analysis: Analysis) -> str:
+    """Whether the job runs, and which batches are meant."""
+    from windrow.cli.screen import show_micros
+
+    runner = observed.runner
+    first, last = analysis.records[0].batch_id, analysis.last.batch_id
+    note = next(iter(reversed(observed.notes())), None)
+    state = "stopped" if note is None else note.state
+    error = f": {note.error.splitlines()[0]}" if note is not None and note.error else ""
+    where = f"running ({runner})" if runner is not None and state == "running" else f"{state}{error}"
+    which = f"batch {last}" if first == last else f"batches {first} to {last}"
+    return f"{where}; {which}, the last committed at {show_micros(analysis.last.at)}"
+
+
+def _topology(file: str, shape: Shape, state: str | None, job: str | None, settings: list[str] | None, batches: int) -> None:
+    """With numbers where the job has run; the plan alone where it has not."""
+    from windrow.compiler import compile_sql
+    from windrow.diagnosis.analysis import analyze
+    from windrow.diagnosis.topology import draw, topology_of
+    from windrow.errors import UsageError
+    from windrow.settings import environment
+
+    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    drawn = []
+    for one in compiled.plan.jobs:
+        if job is not None and one.name != job:
+            continue
+        try:
+            (observed,) = observed_jobs(file, state, one.name, settings)
+            analysis = analyze(one, observed.last_run(batches))
+        except UsageError as error:
+            if error.code not in (codes.NO_STATE, codes.NO_BATCH):
+                raise
+            analysis = None
+        drawn.append(topology_of(one, analysis))
+    if shape is Shape.json:
+        print_json([one.to_json() for one in drawn])
+        return
+    print("\n\n".join(draw(one, shape.value) for one in drawn) if drawn else "no job: the file only defines sources")

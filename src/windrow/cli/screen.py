@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime, timedelta
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from windrow.model.fate import FATE_CODES
+from windrow.observe.spelling import show_micros, show_seconds, show_time
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["meaning_of", "say", "screen", "show_micros", "show_seconds", "show_time", "table"]
+
 # Where nobody's window sets a width, lines may be as long as what they say.
 _PLAIN_WIDTH = 160
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 
 
 def screen(*, is_error: bool = False) -> Console:
@@ -42,33 +42,3 @@ def meaning_of(code: str) -> str:
     'the row could not be decoded'
     """
     return next((meaning for known, meaning in FATE_CODES.values() if known == code), "")
-
-
-def show_time(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat(" ", timespec="milliseconds").removesuffix("+00:00").removesuffix(".000")
-
-
-def show_micros(micros: int) -> str:
-    """
-    >>> show_micros(1_500_000), show_micros(2**62)
-    ('1970-01-01 00:00:01.500', 'the end of time')
-    """
-    try:
-        return show_time(_EPOCH + timedelta(microseconds=micros))
-    except OverflowError:
-        return "the end of time" if micros > 0 else "the beginning of time"
-
-
-def show_seconds(seconds: float) -> str:
-    """A length of time in its two greatest units.
-
-    >>> show_seconds(3.25), show_seconds(93_784)
-    ('3.2 s', '1d 2h')
-    """
-    left = int(seconds)
-    parts: list[str] = []
-    for length, unit in _UNITS:
-        number, left = divmod(left, length)
-        if number or parts:
-            parts.append(f"{number}{unit}")
-    return " ".join([*parts, f"{left}s"][:2]) if parts else f"{seconds:.1f} s"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.observe.batch_record import BatchRecord
+from windrow.observe.batch_record import BatchRecord, JobNote
 from windrow.storage import Folder, StorageError
 
 _log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ MOST_FILES = 64
 # Where a file cannot grow it is written anew for every line: such files are small, and lines wait for each other.
 REMOTE_FILE_BYTES = 128 << 10
 REMOTE_SECONDS = 5.0
-_BACK_TO = "back_to"
+_BACK_TO, _NOTE = "back_to", "note"
 
 
 @dataclass
@@ -51,6 +51,10 @@ class BatchRecordLog:
 
     def write(self, record: BatchRecord) -> None:
         self._add({**record.to_json()})
+
+    def note(self, note: JobNote) -> None:
+        self._add({_NOTE: note.to_json()})
+        self.flush()
 
     def go_back_to(self, batch_id: int) -> None:
         """The job was taken back: what is told of later batches no longer counts."""
@@ -115,6 +119,11 @@ def read_records(folder: Folder, newest: int | None = None) -> list[BatchRecord]
     return [BatchRecord.from_json(one) for one in kept]
 
 
+def read_notes(folder: Folder) -> list[JobNote]:
+    """What states the job came into, oldest first, as far back as the newest file goes."""
+    return [JobNote.from_json(entry[_NOTE]) for name in _files(folder)[-1:] for entry in _entries(folder.read(name)) if _NOTE in entry]
+
+
 def _files(folder: Folder) -> list[str]:
     return [name for name in folder.names() if name.endswith(".jsonl")]
 
@@ -125,7 +134,7 @@ def _entries(data: bytes) -> Iterator[dict[str, Any]]:
             told = json.loads(line)
         except ValueError:
             continue
-        if isinstance(told, dict) and (_BACK_TO in told or "batch_id" in told):
+        if isinstance(told, dict) and ({_BACK_TO, _NOTE, "batch_id"} & told.keys()):
             yield told
 
 
@@ -133,6 +142,8 @@ def _settled(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each batch once: what was written later is of a job that had gone back."""
     there: list[dict[str, Any]] = []
     for entry in entries:
+        if _NOTE in entry:
+            continue
         first_undone = entry["batch_id"] if "batch_id" in entry else entry[_BACK_TO] + 1
         while there and there[-1]["batch_id"] >= first_undone:
             there.pop()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from windrow.jobs.batch_records import BatchRecordLog
-from windrow.observe.batch_record import BatchRecord, HolderRecord, TableRecord
+from windrow.observe.batch_record import BatchRecord, HolderRecord, JobNote, TableRecord
 from windrow.observe.status import JobStatus
 from windrow.spark.execution.batch import BatchResult
 from windrow.spark.execution.batch_recorder import BatchRecorder
@@ -59,6 +59,10 @@ class BatchRecording:
         except Exception as error:
             self._log.tell_failure(f"{type(error).__name__}: {error}")
         self._watermark = status.watermark
+
+    def note(self, state: str, error: str | None = None) -> None:
+        """The job has come into a state."""
+        self._log.note(JobNote(time.time_ns() // 1000, state, error))
 
     def close(self) -> None:
         self._log.flush()

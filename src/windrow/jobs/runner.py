@@ -177,7 +177,7 @@ class RunningJob:
             writer = writer.trigger(processingTime=f"{self._options.trigger_interval_ms} milliseconds")
         else:
             writer = writer.trigger(availableNow=True)
-        self._progress.state = RUNNING
+        self._come_to(RUNNING)
         try:
             self.query = writer.start()
         except Exception as error:
@@ -325,12 +325,12 @@ class RunningJob:
         """Wait for the query in the background, then do what comes after it."""
         try:
             self._run_to_end()
-            self._progress.state = STOPPED if self._is_stopping.is_set() else ENDED
+            self._come_to(STOPPED if self._is_stopping.is_set() else ENDED)
         except WindrowError as error:
             self._fail(error)
         except Exception as error:
             if self._failure is None and self._is_stopping.is_set() and self._java.loss(error, self.job.name) is None:
-                self._progress.state = STOPPED
+                self._come_to(STOPPED)
             else:
                 self._fail(self._failure or self._explain(error))
         finally:
@@ -365,7 +365,7 @@ class RunningJob:
                 if not isinstance(found, OutageError) or not outage.wait(self._executor.state.batch_id):
                     raise
                 self._failure = None
-                self._progress.state, self._progress.error = WAITING, f"waits: {found.message}"
+                self._come_to(WAITING, f"waits: {found.message}")
                 LOG.warning("%s [%s]; batch %d is tried again", found.message, found.code, self._executor.state.batch_id + 1)
 
     def _check_that_spark_is_there(self) -> None:
@@ -405,8 +405,11 @@ class RunningJob:
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error
-        self._progress.state = FAILED
-        self._progress.error = str(error)
+        self._come_to(FAILED, str(error))
+
+    def _come_to(self, state: str, error: str | None = None) -> None:
+        self._progress.state, self._progress.error = state, error if error is not None else self._progress.error
+        self._recording.note(state, error)
 
     def _end(self) -> None:
         """The input is over: close every window, as a batch of its own."""

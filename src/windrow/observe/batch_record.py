@@ -217,6 +217,15 @@ class BatchRecord(_Saved):
         )
 
 
+@dataclass(frozen=True)
+class JobNote(_Saved):
+    """That a job came into a state, such as ``waiting``, at a time in microseconds; ``error`` says why, where something is wrong."""
+
+    at: int = 0
+    state: str = ""
+    error: str | None = None
+
+
 def imbalances(record: BatchRecord, inputs: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Where the rows of a batch do not add up, a sentence each: in an operator, or between one and those that it reads (``inputs``)."""
     found = []

@@ -6,6 +6,8 @@ It reads the stages and the operators that are executed. Without a run, operator
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from windrow.plan.explain_facts import facts_of
@@ -45,24 +47,39 @@ def _job_lines(job: Job) -> list[str]:
     lines = [f"job {job.name}", f"   why: {job.reason}"]
     if job.needs_ticks:
         lines.append("   also runs without new rows, because time must go on")
+    return [*lines, *job_tree(job)]
+
+
+def job_tree(job: Job, notes: Mapping[str, Sequence[tuple[str, str]]] | None = None, *, has_facts: bool = True) -> list[str]:
+    """The stages of a job, each below the one that it reads. ``notes`` are more labelled lines for a stage, before its facts."""
     roots = [stage for stage in job.stages if not stage.inputs]
-    physical = physical_plan(job)
-    for i, root in enumerate(roots):
-        lines += _tree(root, physical, "", is_last=i == len(roots) - 1)
-    return lines
+    tree = _Tree(physical_plan(job), notes or {}, has_facts)
+    return [line for i, root in enumerate(roots) for line in _tree(root, tree, "", is_last=i == len(roots) - 1)]
 
 
-def _tree(stage: Stage, plan: PhysicalPlan, indent: str, *, is_last: bool) -> list[str]:
-    facts = facts_of(stage, plan.job)
-    below = _below(stage, plan.job)
+@dataclass(frozen=True)
+class _Tree:
+    plan: PhysicalPlan
+    notes: Mapping[str, Sequence[tuple[str, str]]]
+    has_facts: bool
+
+    def told(self, stage: Stage) -> list[tuple[str, str]]:
+        facts = facts_of(stage, self.plan.job).lines if self.has_facts else ()
+        choices = self.plan.of(stage.name).choices if self.has_facts else ()
+        return [*self.notes.get(stage.name, ()), *facts, *(("strategy", str(choice)) for choice in choices)]
+
+
+def _tree(stage: Stage, tree: _Tree, indent: str, *, is_last: bool) -> list[str]:
+    facts = facts_of(stage, tree.plan.job)
+    below = _below(stage, tree.plan.job)
     inner = indent + ("   " if is_last else "│  ")
     margin = inner + ("│  " if below else "   ")
-    told = [*facts.lines, *(("strategy", str(choice)) for choice in plan.of(stage.name).choices)]
+    told = tree.told(stage)
     width = max((len(label) for label, _ in told), default=0)
     lines = [f"{indent}{'└─' if is_last else '├─'} {facts.kind} {facts.title}"]
     lines += [f"{margin}{label.ljust(width)}  {text}" for label, text in told]
     for i, child in enumerate(below):
-        lines += _tree(child, plan, inner, is_last=i == len(below) - 1)
+        lines += _tree(child, tree, inner, is_last=i == len(below) - 1)
     return lines
 
 

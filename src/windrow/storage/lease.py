@@ -263,6 +263,23 @@ class Lease:
         )
 
 
+def holder_of(folder: Folder, host: Host | None = None) -> Record | None:
+    """Who holds a folder now, as far as can be seen from here; None where nobody does. Takes nothing and waits for nobody.
+
+    A driver on another machine counts as alive until it lets go: clocks of two machines are never compared.
+    """
+    leases, here = folder.child(FOLDER), host or Host.here()
+    newest = max((_epoch(name) for name in leases.names()), default=0)
+    try:
+        record = Record.decode(leases.read(_name(newest))) if newest else None
+    except StorageError:
+        return None
+    if record is None or record.is_released or here.knows_dead(record.host):
+        return None
+    is_over = here.shares_clock_with(record.host) and here.clock() - record.renewed >= record.seconds
+    return None if is_over else record
+
+
 def _name(epoch: int) -> str:
     return f"epoch-{epoch:010d}.json"
 
