@@ -119,7 +119,7 @@ def test_a_running_job_is_watched_for_a_time(tmp_path: Path) -> None:
 def test_a_job_that_commits_nothing_while_it_is_watched(tmp_path: Path) -> None:
     why = "waits: no broker answers at localhost:9092"
     folder = record_job(tmp_path, [batch(0)], notes=[JobNote(START, "waiting", why)])
-    with _run(folder), pytest.raises(UsageError, match=f"committed no batch in these 0 s: it is waiting, {why}"):
+    with _run(folder), pytest.raises(UsageError, match=rf"WR652\] .*committed no batch in these 0 s: it is waiting, {why}"):
         ObservedJob(job_of(), folder, LocalFolder(tmp_path)).observe(0.01, lambda _: None)
 
 
