@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from windrow.catalog.scope import Binding
@@ -13,6 +13,7 @@ from windrow.model.query import Join, JoinKind, Select, SelectItem
 from windrow.model.system import SYSTEM_COLUMNS, system_column
 from windrow.model.types import UNKNOWN, ColumnDef, DataType
 from windrow.plan.stages import TableRows
+from windrow.plan.window_times import WindowTimes
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class JoinInput:
     rows: TableRows | None = None
     # The column that a stream takes its event time from, in lower case.
     time_field: str | None = None
+    # Its columns that are bounds of a window.
+    window_times: WindowTimes = field(default_factory=dict)
 
     @staticmethod
     def of(binding: Binding, stage: str, position: int, rows: TableRows | None = None) -> JoinInput:

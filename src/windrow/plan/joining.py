@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from windrow.catalog.asof import TimeOrder, read_asof
 from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_bound
 from windrow.catalog.typing import item_name
-from windrow.model.expr import Binary, Call, Cast, Column, Expr, Literal, Node, Over, transform, walk
+from windrow.model.expr import Binary, Call, Cast, Column, Expr, Interval, Literal, Node, Over, transform, walk
 from windrow.model.options import Options
 from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
 from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ
@@ -287,6 +287,10 @@ class _Chain:
         if join.within is not None:
             return TimeBound(*times, -join.within.before, join.within.after, ()), _Inside()
         found = find_bound(conditions, sides.of_time)
+        if found is None or self._window_shift(found.left) or self._window_shift(found.right):
+            found = find_bound([self._by_row_time(condition) for condition in conditions], sides.of_time) or found
+            # The conditions themselves are asked of every pair: a time of a window need not be there.
+            found = None if found is None else replace(found, said_by=())
         if found is not None:
             return found, _Inside()
         clause = self.select.window
@@ -299,6 +303,29 @@ class _Chain:
             starts = (_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind))
             return bound, _Inside(keys=(starts,), window=_join_window(clause, kind))
         return bound, replace(self._inside_overlapping(kind, right), window=_join_window(clause, kind))
+
+    def _owner(self, column: Column) -> tuple[JoinInput, str] | None:
+        """The input that a physical column belongs to, and its name there."""
+        alias, _, name = column.name.partition(".")
+        return next(((given, name) for given in self.inputs if given.alias == alias), None)
+
+    def _window_shift(self, column: Column) -> int | None:
+        """How far a bound of a window is from the event time of its row; None of any other column."""
+        owner = self._owner(column)
+        return None if owner is None else owner[0].window_times.get(owner[1])
+
+    def _by_row_time(self, condition: Expr) -> Expr:
+        """Bounds of windows, and columns that event times are taken from, in terms of the event time of their rows."""
+
+        def change(node: Node) -> Node | None:
+            owner = self._owner(node) if isinstance(node, Column) else None
+            if owner is None or not isinstance(node, Column):
+                return None
+            shift = 0 if owner[1] == owner[0].time_field else self._window_shift(node)
+            time = Column(owner[0].name_of("_event_time"))
+            return None if shift is None else Binary("-", time, Interval(shift)) if shift else time
+
+        return transform(condition, change)
 
     def _inside_overlapping(self, window: FixedKind, right: Side) -> _Inside:
         position = next(place for place, given in enumerate(self.inputs) if given.alias == right.prefix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
 
 from windrow.catalog import Catalog, Relation, keys
@@ -17,7 +18,7 @@ from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.catalog.zones import time_zone_of
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.expr import Call, Column, Expr, walk
+from windrow.model.expr import Call, Column, Expr, Star, walk
 from windrow.model.notes import Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
@@ -72,6 +73,7 @@ from windrow.plan.stages import (
 )
 from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries, spell_out
 from windrow.plan.window_joining import with_pair_starts
+from windrow.plan.window_times import WindowTimes, window_times
 from windrow.plugins import FUNCTIONS, load_plugin
 
 CONSOLE_NAME = "out"
@@ -163,6 +165,7 @@ class _Names:
         self._catalog = catalog
         self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
+        self._common_queries: dict[str, tuple[Query, dict[str, str]]] = {}
         self._table_queries: dict[str, TableQuery] = {}
         self._bare = iter(bare_names(script))
         for statement in script.statements:
@@ -193,9 +196,20 @@ class _Names:
     def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
         names = self.typed(scope)
         found = self._common[stage] = query_relation(table.name, table.query, names)
+        self._common_queries[stage] = (table.query, dict(scope))
         if found.kind == "table":
             self._table_queries[stage] = TableQuery(table.query, names)
         return found
+
+    def window_times(self, scope: dict[str, str], name: str) -> WindowTimes:
+        """The bounds of windows among the columns of a stream or common table."""
+        stage = scope.get(name.lower())
+        if stage is not None:
+            query, around = self._common_queries[stage]
+            return window_times(query, partial(self.window_times, around))
+        relation = self._catalog.relation(name)
+        made = None if relation is None else relation.defined_by
+        return window_times(made.query, partial(self.window_times, {})) if isinstance(made, CreateStreamAs) else {}
 
     def table_queries(self, scope: dict[str, str]) -> dict[str, TableQuery]:
         """The common tables of a scope that read tables only: subqueries may ask them."""
@@ -414,7 +428,8 @@ def _resolve_inputs(
         else:
             stage = source.name if isinstance(source, NamedSource) else binding.name
         time_field = event_time_field(names.typed(scope).relation(source.name)) if isinstance(source, NamedSource) else None
-        inputs.append(replace(JoinInput.of(binding, stage, position, rows), time_field=time_field))
+        times = window_times(Select((SelectItem(Star()),), source), partial(names.window_times, scope))
+        inputs.append(replace(JoinInput.of(binding, stage, position, rows), time_field=time_field, window_times=times))
     return tuple(inputs), stages
 
 
