@@ -12,9 +12,6 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Option
 
 FUNCTIONS: dict[str, str] = {
-    "countif": "COUNT_IF({0})",
-    "logical_or": "BOOL_OR({0})",
-    "logical_and": "BOOL_AND({0})",
     "group_concat": "STRING_AGG({0}, ',')",
     "collect": "COLLECT_LIST({0})",
     "approx_quantiles": "PERCENTILE_APPROX({0}, 0.5)",
@@ -22,10 +19,8 @@ FUNCTIONS: dict[str, str] = {
     "topk": "slice(sort_array(COLLECT_LIST({0}), false), 1, {1})",
     "topkdistinct": "slice(sort_array(COLLECT_SET({0}), false), 1, {1})",
     "top": "LIMIT {0} at the end of the query",
-    "iff": "IF({0}, {1}, {2})",
     "safe_divide": "{0} / {1}, which gives NULL for a division by zero",
     "convert": "CAST(value AS type)",
-    "strpos": "POSITION({1}, {0})",
     "proctime": "_timestamp, the time at which a row arrived",
     "current_watermark": "windrow run, whose status shows the watermark; rows have only their _event_time",
     "tumble_rowtime": "_event_time: the output of a window has the last instant of it",
@@ -34,8 +29,6 @@ FUNCTIONS: dict[str, str] = {
     "tumble_proctime": "_timestamp, the time at which a row arrived",
     "getdate": "NOW()",
     "sysdate": "NOW()",
-    "timestamp_trunc": "DATE_TRUNC('{1}', {0})",
-    "datetime_trunc": "DATE_TRUNC('{1}', {0})",
     "date_bin": "WINDOW TUMBLING(5m), with _window_start in SELECT",
     "tumbling_window": "WINDOW TUMBLING(5m)",
     "timestamp_diff": "TIMESTAMPDIFF({2}, {1}, {0})",

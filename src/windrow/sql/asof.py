@@ -8,7 +8,6 @@ from windrow.model.expr import Binary
 from windrow.model.query import Join, JoinKind, NamedSource, Source
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
-from windrow.sql.render import render_expr
 from windrow.sql.words import quote_name
 
 # [LEFT [OUTER]] ASOF JOIN as the contract writes it, and ASOF LEFT JOIN as DuckDB does.
@@ -35,8 +34,7 @@ def read_asof_join(cursor: Cursor, read_source: Callable[[Cursor], Source]) -> J
     kind = JoinKind.LEFT if before[:1] == ("LEFT",) else JoinKind.INNER
     source = read_source(cursor)
     written = "LEFT ASOF JOIN" if kind is JoinKind.LEFT else "ASOF JOIN"
-    if cursor.at("MATCH_CONDITION"):
-        _refuse_match_condition(cursor, f"{written} {_named(source)}")
+    times = cursor.in_parentheses(lambda inner: inner.expr()) if cursor.take("MATCH_CONDITION") else None
     if cursor.at("USING"):
         hint = f"write {written} {_named(source)} ON left.key = {_name(source)}.key AND left.ts >= {_name(source)}.ts"
         raise cursor.fault(codes.SYNTAX, "ASOF JOIN takes ON: USING does not say which column is the time", hint=hint)
@@ -46,22 +44,10 @@ def read_asof_join(cursor: Cursor, read_source: Callable[[Cursor], Source]) -> J
     if not cursor.take("ON"):
         raise cursor.expected("ON after ASOF JOIN", "ON")
     on = cursor.expr()
+    if times is not None:
+        # Snowflake's clause for the comparison of the times.
+        on = Binary("AND", on, times, span=cursor.since(start))
     return Join(kind, source, on, is_asof=True, span=cursor.since(start))
-
-
-def _refuse_match_condition(cursor: Cursor, written: str) -> None:
-    """Snowflake's clause: the hint has the line that means the same."""
-    start = cursor.advance()
-    cursor.expect("(")
-    times = cursor.expr()
-    cursor.expect(")")
-    span = cursor.since(start)
-    equality = None
-    if cursor.take("ON"):
-        equality = cursor.expr()
-    condition = times if equality is None else Binary("AND", equality, times)
-    text = render_expr(condition) if equality is not None else f"left.key = right.key AND {render_expr(times)}"
-    raise cursor.fault(codes.SYNTAX, "MATCH_CONDITION is part of ON here", span, f"write {written} ON {text}")
 
 
 def _name(source: Source) -> str:

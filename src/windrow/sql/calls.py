@@ -1,17 +1,19 @@
-"""Function calls, with the few that have words between their arguments, and OVER (...)."""
+"""Function calls, with the few that have words between their arguments."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.model.expr import Call, Column, Expr, Frame, Lambda, Literal, Over, OverSpec, SortKey, Star
+from windrow.model.expr import Call, Column, Expr, Lambda, Literal, Star
 from windrow.model.window_kinds import SPELLINGS
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
-from windrow.sql.lengths import read_duration, starts_interval
+from windrow.sql.json_calls import JSON_CALLS, read_json_call
+from windrow.sql.over import read_over
 from windrow.sql.precedence import COMPARISON
-from windrow.sql.words import BARE_CALLS, RESERVED, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
+from windrow.sql.spellings import spelled_here
+from windrow.sql.words import BARE_CALLS, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
 WINDOW_BOUNDS = {f"{kind}_{bound}": f"_window_{bound.lower()}" for kind in SPELLINGS for bound in ("START", "END")}
 """Functions that are the bounds of a window, and the system columns that hold them."""
@@ -23,12 +25,13 @@ _SEPARATORS = {
     "OVERLAY": ("PLACING", "FROM", "FOR"),
     "POSITION": ("IN",),
 }
+_BRACKETED = ("ARRAY", "MAP")
 _TRIMS = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
 def starts_call(cursor: Cursor) -> bool:
     token = cursor.peek()
-    if token.key in BARE_CALLS or (cursor.at("ARRAY", "[")):
+    if token.key in BARE_CALLS or (token.key in _BRACKETED and cursor.peek(1).key == "["):
         return True
     is_word = token.kind is Kind.WORD and (token.key in RESERVED_CALLS or not cursor.is_reserved())
     return (is_word or token.kind is Kind.QUOTED) and cursor.peek(1).key == "("
@@ -42,19 +45,25 @@ def read_call(cursor: Cursor) -> Expr:
     cursor.advance()
     if start.key in WINDOW_BOUNDS and cursor.take(")"):
         return Column(WINDOW_BOUNDS[start.key], span=cursor.since(start))
+    if start.key in JSON_CALLS:
+        made = read_json_call(cursor, start)
+        cursor.expect(")")
+        return replace(made, span=cursor.since(start))
     if start.key == "EXTRACT" and cursor.peek(1).key == "FROM":
         call = _read_extract(cursor)
     elif start.key == "TRIM":
         call = _read_trim(cursor, start)
     elif start.key == "STRUCT":
         call = _read_struct(cursor, start)
+    elif start.key in ("FLOOR", "CEIL"):
+        call = _read_rounding(cursor, start)
     elif start.key in _SEPARATORS:
         call = Call(start.text, _read_separated(cursor, _SEPARATORS[start.key]))
     else:
         call = _with_unit(cursor, _read_arguments(cursor, start))
     cursor.expect(")")
     call = replace(call, name_span=start.span, span=cursor.since(start))
-    return _read_over(cursor, _read_suffixes(cursor, call, start), start)
+    return read_over(cursor, spelled_here(_read_suffixes(cursor, call, start)), start)
 
 
 def _with_unit(cursor: Cursor, call: Call) -> Call:
@@ -75,12 +84,12 @@ def _with_unit(cursor: Cursor, call: Call) -> Call:
 
 
 def _read_bare(cursor: Cursor, start: Token) -> Call:
-    """CURRENT_TIMESTAMP, or ARRAY[1, 2]."""
+    """CURRENT_TIMESTAMP, ARRAY[1, 2], or MAP['a', 1]."""
     if not cursor.take("["):
         return Call(start.text, name_span=start.span, span=start.span)
     args = () if cursor.at("]") else cursor.between_commas(Cursor.expr)
     cursor.expect("]")
-    return Call("array", args, name_span=start.span, span=cursor.since(start))
+    return Call(start.key.lower(), args, name_span=start.span, span=cursor.since(start))
 
 
 def _read_extract(cursor: Cursor) -> Call:
@@ -91,6 +100,22 @@ def _read_extract(cursor: Cursor) -> Call:
     if field.text.upper() == "EPOCH":
         return Call("unix_seconds", (cursor.expr(),))
     return Call("date_part", (Literal(field.text.lower(), span=field.span), cursor.expr()))
+
+
+def _read_rounding(cursor: Cursor, start: Token) -> Call:
+    """FLOOR(x), or FLOOR(ts TO HOUR), which is DATE_TRUNC."""
+    call = _read_arguments(cursor, start)
+    if len(call.args) != 1 or not cursor.at("TO"):
+        return call
+    if start.key != "FLOOR":
+        hint = "write DATE_TRUNC('HOUR', ts) + INTERVAL '1' HOUR"
+        raise cursor.fault(codes.SYNTAX, "a time is not rounded up", hint=hint)
+    cursor.advance()
+    unit = UNIT_SPELLINGS.get(cursor.peek().key)
+    if unit is None:
+        raise cursor.expected("a unit of time", *UNITS)
+    token = cursor.advance()
+    return Call("DATE_TRUNC", (Literal(unit, span=token.span), *call.args))
 
 
 def _read_trim(cursor: Cursor, start: Token) -> Call:
@@ -224,62 +249,3 @@ def _read_suffixes(cursor: Cursor, call: Call, start: Token) -> Call:
 def _once(cursor: Cursor, word: Token, is_first: bool) -> None:
     if not is_first:
         raise cursor.fault(codes.REPEATED, f"{word.key} is given twice for one call", word.span, "keep one of them")
-
-
-def _read_over(cursor: Cursor, call: Call, start: Token) -> Call | Over:
-    if cursor.at("OVER") and cursor.peek(1).kind is Kind.WORD and cursor.peek(1).key not in RESERVED:
-        raise cursor.fault(
-            codes.SYNTAX, "named windows are not supported", cursor.peek(1).span, "write OVER (PARTITION BY ... ORDER BY ...)"
-        )
-    if not cursor.take("OVER", "("):
-        return call
-    opened = cursor.last()
-    buffer = None
-    if cursor.take("ROWS", "WINDOW", "BUFFER"):
-        buffer = cursor.count("the number of rows to keep")
-        cursor.expect("ROWS")
-    partition_by = cursor.between_commas(Cursor.expr) if cursor.take("PARTITION", "BY") else ()
-    order_by: tuple[SortKey, ...] = cursor.between_commas(Cursor.sort_key) if cursor.take("ORDER", "BY") else ()
-    frame = _read_frame(cursor) if cursor.at_any(("ROWS", "RANGE")) else None
-    if not cursor.at(")"):
-        raise cursor.expected('PARTITION BY, ORDER BY, a frame or ")" inside OVER', "PARTITION BY", "ORDER BY", "ROWS", "RANGE")
-    cursor.advance()
-    spec = OverSpec(partition_by, order_by, frame, buffer, span=cursor.since(opened))
-    return Over(call, spec, span=cursor.since(start))
-
-
-def _read_frame(cursor: Cursor) -> Frame:
-    """ROWS BETWEEN a AND b, or ROWS a, which ends at the current row."""
-    start = cursor.advance()
-    is_range = start.key == "RANGE"
-    times: set[bool] = set()
-    if cursor.take("BETWEEN"):
-        first = _read_bound(cursor, "PRECEDING", times, is_range=is_range)
-        cursor.expect("AND")
-        last = _read_bound(cursor, "FOLLOWING", times, is_range=is_range)
-    else:
-        first, last = _read_bound(cursor, "PRECEDING", times, is_range=is_range), 0
-    if len(times) > 1:
-        raise cursor.fault(
-            codes.SYNTAX, "one bound is a length of time and the other a number", cursor.since(start), "write both as lengths"
-        )
-    if first is not None and last is not None and first > last:
-        raise cursor.fault(codes.SYNTAX, "this frame ends before it starts", cursor.since(start), "put the earlier bound first")
-    return Frame(first, last, is_range, True in times, span=cursor.since(start))
-
-
-def _read_bound(cursor: Cursor, open_side: str, times: set[bool], *, is_range: bool) -> int | None:
-    """``times`` notes whether a bound that is neither open nor the row itself is a length of time."""
-    if cursor.take("CURRENT", "ROW"):
-        return 0
-    if cursor.take("UNBOUNDED"):
-        cursor.expect(open_side)
-        return None
-    is_time = is_range and (starts_interval(cursor) or cursor.peek().kind is Kind.DURATION)
-    times.add(is_time)
-    number = read_duration(cursor) if is_time else cursor.count("UNBOUNDED, CURRENT ROW or a number of rows", least=0)
-    if cursor.take("PRECEDING"):
-        return -number
-    if cursor.take("FOLLOWING"):
-        return number
-    raise cursor.expected("PRECEDING or FOLLOWING", "PRECEDING", "FOLLOWING")

@@ -11,6 +11,8 @@ from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.options import at_options, read_options
+from windrow.sql.over import at_named_windows, skip_named_windows
+from windrow.sql.predicates import row_items
 from windrow.sql.windows import read_window
 from windrow.sql.words import nearest
 
@@ -19,8 +21,10 @@ _MODES = ("FINAL", "CHANGES", "CHANGES PER BATCH")
 _WHEN_CLOSED = (("ON", "WINDOW", "CLOSE"), ("AFTER", "WINDOW", "CLOSE"), ("AFTER", "WATERMARK"), ("STREAM", "AFTER", "WATERMARK"))
 
 
-def _read_list(cursor: Cursor) -> object:
-    return cursor.between_commas(Cursor.expr)
+def _read_keys(cursor: Cursor) -> object:
+    """The keys of GROUP BY; those of a row in parentheses are keys by themselves."""
+    listed = cursor.between_commas(Cursor.expr)
+    return tuple(key for expr in listed for key in row_items(expr) or (expr,))
 
 
 def _read_order(cursor: Cursor) -> object:
@@ -57,7 +61,7 @@ def _read_emit(cursor: Cursor) -> Emit:
 
 _CLAUSES: tuple[tuple[tuple[str, ...], str, Callable[[Cursor], object]], ...] = (
     (("WHERE",), "where", Cursor.expr),
-    (("GROUP", "BY"), "group_by", _read_list),
+    (("GROUP", "BY"), "group_by", _read_keys),
     (("WINDOW",), "window", read_window),
     (("HAVING",), "having", Cursor.expr),
     (("QUALIFY",), "qualify", Cursor.expr),
@@ -77,6 +81,9 @@ def read_clauses(cursor: Cursor, select: Select) -> Select:
         if at_options(cursor):
             _once(cursor, "options" not in found, "WITH", word)
             found["options"] = read_options(cursor)
+            continue
+        if at_named_windows(cursor):
+            skip_named_windows(cursor)
             continue
         clause = next((clause for clause in _CLAUSES if cursor.at(*clause[0])), None)
         if clause is None:

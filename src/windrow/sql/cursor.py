@@ -138,6 +138,14 @@ class Cursor:
         yield
         self._depth -= 1
 
+    @contextmanager
+    def elsewhere(self, ahead: int) -> Iterator[None]:
+        """Reads at a place further on, and comes back."""
+        here = self._at
+        self._at += ahead
+        yield
+        self._at = here
+
     # Names
 
     def name(self, what: str) -> str:

@@ -40,6 +40,10 @@ def read_type(cursor: Cursor) -> DataType:
     token = cursor.peek()
     if token.kind is not Kind.WORD or cursor.is_reserved():
         raise cursor.expected("a data type")
+    if cursor.take("CHARACTER", "VARYING") or cursor.take("CHARACTER"):
+        if cursor.at("("):
+            cursor.in_parentheses(_read_size)
+        return types.STRING
     if token.key not in _NAMES:
         close = nearest(token.text, _NAMES)
         hint = f"did you mean {close}?" if close else f"known types: {', '.join(_SHOWN)}"

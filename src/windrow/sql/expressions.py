@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from windrow.model.expr import (
-    Between,
-    Binary,
-    Cast,
-    Expr,
-    Field,
-    Index,
-    InList,
-    InQuery,
-    IsDistinct,
-    IsNull,
-    Like,
-    Literal,
-    Path,
-    SortKey,
-    Star,
-    Unary,
-)
+from windrow.model.expr import Binary, Call, Cast, Expr, Field, Index, Literal, Path, SortKey, Star, Unary
 from windrow.sql import codes, precedence
 from windrow.sql.cursor import Cursor
 from windrow.sql.data_types import read_type
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.precedence import BINARY, SPELLINGS
+from windrow.sql.predicates import at_predicate, read_comparison, read_predicate
 from windrow.sql.primaries import at_exists, read_primary
-
-_LIKES = {"LIKE": "LIKE", "ILIKE": "ILIKE", "RLIKE": "RLIKE", "REGEXP": "RLIKE"}
-_PREDICATES = frozenset({"IS", "IN", "BETWEEN", *_LIKES})
-# PostgreSQL's words for IS NULL and IS NOT NULL.
-_NULL_TESTS = {"ISNULL": False, "NOTNULL": True}
 
 
 def read_expr(cursor: Cursor, power: int = 0) -> Expr:
@@ -42,11 +21,14 @@ def read_expr(cursor: Cursor, power: int = 0) -> Expr:
             symbol = cursor.peek().key
             operator = SPELLINGS.get(symbol, symbol)
             binds = BINARY.get(operator)
-            if binds is not None and binds >= power:
+            if binds == precedence.COMPARISON and binds >= power:
+                cursor.advance()
+                left = read_comparison(cursor, operator, left, start)
+            elif binds is not None and binds >= power:
                 cursor.advance()
                 left = Binary(operator, left, read_expr(cursor, binds + 1), span=cursor.since(start))
-            elif power <= precedence.PREDICATE and _at_predicate(cursor):
-                left = _read_predicate(cursor, left, start)
+            elif power <= precedence.PREDICATE and at_predicate(cursor):
+                left = read_predicate(cursor, left, start)
             else:
                 return left
 
@@ -89,9 +71,32 @@ def _read_postfix(cursor: Cursor, base: Expr, start: Token) -> Expr:
             base = Field(base, _read_member(cursor), span=cursor.since(start))
         elif cursor.take(":"):
             base = Path(base, _read_path(cursor), span=cursor.since(start))
+        elif _at_arrow(cursor):
+            base = _read_arrows(cursor, base, start)
         else:
             break
     return base
+
+
+def _at_arrow(cursor: Cursor) -> bool:
+    """Whether ``-> 'key'`` or ``->> 'key'`` is next, and no lambda: its body is no text and no number."""
+    ahead = 2 if cursor.at("->", ">") else 1
+    return cursor.at("->") and cursor.peek(ahead).kind in (Kind.STRING, Kind.NUMBER)
+
+
+def _read_arrows(cursor: Cursor, base: Expr, start: Token) -> Expr:
+    """PostgreSQL's ``js -> 'a' -> 0 ->> 'b'``: the last arrow says whether the value comes as JSON or as text."""
+    path, is_text = "$", False
+    while _at_arrow(cursor) and not is_text:
+        cursor.expect("->")
+        is_text = cursor.take(">")
+        key = cursor.advance()
+        path += f"[{key.text}]" if key.kind is Kind.NUMBER else _path_step(key.text)
+    span = cursor.since(start)
+    if is_text:
+        return Path(base, path, span=span)
+    parsed = Call("try_parse_json", (base,), span=span)
+    return Call("to_json", (Call("try_variant_get", (parsed, Literal(path), Literal("variant")), span=span),), span=span)
 
 
 def _read_member(cursor: Cursor) -> str:
@@ -126,52 +131,3 @@ def _read_path(cursor: Cursor) -> str:
 
 def _path_step(name: str) -> str:
     return f".{name}" if name.isidentifier() else f"['{name}']"
-
-
-def _at_predicate(cursor: Cursor) -> bool:
-    if cursor.at("NOT"):
-        return cursor.peek(1).key in _PREDICATES and cursor.peek(1).key != "IS"
-    return cursor.peek().key in _PREDICATES or (cursor.peek().key in _NULL_TESTS and cursor.peek(1).key != "(")
-
-
-def _read_predicate(cursor: Cursor, left: Expr, start: Token) -> Expr:
-    negated = cursor.take("NOT")
-    word = cursor.advance().key
-    if word in _NULL_TESTS:
-        return IsNull(left, _NULL_TESTS[word], span=cursor.since(start))
-    if word == "IS":
-        return _read_is(cursor, left, start)
-    if word == "IN":
-        return _read_in(cursor, left, negated, start)
-    if word == "BETWEEN":
-        low = read_expr(cursor, precedence.COMPARISON)
-        cursor.expect("AND")
-        high = read_expr(cursor, precedence.COMPARISON)
-        return Between(left, low, high, negated, span=cursor.since(start))
-    pattern = read_expr(cursor, precedence.COMPARISON)
-    escape = read_expr(cursor, precedence.COMPARISON) if cursor.take("ESCAPE") else None
-    return Like(_LIKES[word], left, pattern, escape, negated, span=cursor.since(start))
-
-
-def _read_is(cursor: Cursor, left: Expr, start: Token) -> Expr:
-    negated = cursor.take("NOT")
-    if cursor.take("NULL"):
-        return IsNull(left, negated, span=cursor.since(start))
-    if cursor.take("DISTINCT", "FROM"):
-        return IsDistinct(left, read_expr(cursor, precedence.COMPARISON), negated, span=cursor.since(start))
-    if cursor.at_any(("TRUE", "FALSE")):
-        # NULL IS TRUE is false, not NULL: that is what "not distinct from" says.
-        token = cursor.advance()
-        return IsDistinct(left, Literal(token.key == "TRUE", span=token.span), not negated, span=cursor.since(start))
-    raise cursor.expected("NULL, TRUE, FALSE or DISTINCT FROM after IS", "NULL", "TRUE", "FALSE", "DISTINCT")
-
-
-def _read_in(cursor: Cursor, left: Expr, negated: bool, start: Token) -> Expr:
-    cursor.expect("(")
-    if cursor.at_any(("SELECT", "WITH")):
-        query = cursor.query()
-        cursor.expect(")")
-        return InQuery(left, query, negated, span=cursor.since(start))
-    items = cursor.between_commas(read_expr)
-    cursor.expect(")")
-    return InList(left, items, negated, span=cursor.since(start))

@@ -29,21 +29,6 @@ def _escaped_quote(tokens: Sequence[Token], _text: str, fault: Diagnostic) -> Di
     return None
 
 
-def _named_window(tokens: Sequence[Token], text: str, fault: Diagnostic) -> Diagnostic | None:
-    """``OVER w ... WINDOW w AS (...)``: what the name stands for is written where it is used."""
-    at = token_at(tokens, fault.span)
-    for start in range(len(tokens)):
-        found = match_at(("WINDOW", "<name>", "AS", "<(...)>"), tokens, text, start)
-        if found is None or at is None:
-            continue
-        name, content = found.held
-        uses = [i for i in range(1, len(tokens)) if tokens[i - 1].key == "OVER" and tokens[i].text.lower() == name.lower()]
-        if at in uses or found.start <= at < found.end:
-            hint = f"write OVER ({content}) instead of OVER {name}, and remove the WINDOW clause"
-            return Diagnostic(codes.FOREIGN, "a window of OVER has no name", tokens[at].span, hint)
-    return None
-
-
 def _group_by_all(tokens: Sequence[Token], text: str, fault: Diagnostic) -> Diagnostic | None:
     """``GROUP BY ALL``: the columns that stand alone in the select list."""
     at = token_at(tokens, fault.span)
@@ -63,4 +48,4 @@ def _group_by_all(tokens: Sequence[Token], text: str, fault: Diagnostic) -> Diag
 
 _PLAIN = (("<name>", ".", "<name>"), ("<name>",))
 
-_RECOGNISERS: tuple[Callable[[Sequence[Token], str, Diagnostic], Diagnostic | None], ...] = (_escaped_quote, _named_window, _group_by_all)
+_RECOGNISERS: tuple[Callable[[Sequence[Token], str, Diagnostic], Diagnostic | None], ...] = (_escaped_quote, _group_by_all)

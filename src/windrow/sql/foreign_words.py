@@ -203,10 +203,6 @@ _SELECTS = (
     Foreign("* REPLACE <(...)>", "* stands for all columns", "name the columns that you want, and write {0} among them"),
     Foreign("AND WHERE", "WHERE is written once", "remove the second WHERE"),
     Foreign("& &", "both of two conditions is AND", "write AND instead of &&"),
-    Foreign("! ~ <s>", "a regular expression is matched with RLIKE", "write NOT RLIKE {0}"),
-    Foreign("~ * <s>", "a regular expression is matched with RLIKE", "write RLIKE '(?i)...' for {0} in any case of letters"),
-    Foreign("~ <s>", "a regular expression is matched with RLIKE", "write RLIKE {0}"),
-    Foreign("SIMILAR TO <s>", "SIMILAR TO is not part of this dialect", "write RLIKE with a regular expression, or LIKE {0}"),
     Foreign("AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp(ts, {0})"),
     Foreign("TABLESAMPLE <(...)>", "a sample is a condition", "write WHERE rand() < 0.1 for a tenth of the rows"),
     Foreign(

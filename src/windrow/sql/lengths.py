@@ -15,6 +15,7 @@ HINT = "write it like 500ms, 30s, 5m, 1h, 2d or 1w"
 _ONE_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 _PLAIN = re.compile(r"\s*[+-]?\d+(?:\.\d+)?\s*")
 _CLOCK = re.compile(r"\s*([+-])?(?:(\d+)\s+)?(\d+(?::\d+){0,2}(?:\.\d+)?)\s*")
+_YEARS_AND_MONTHS = re.compile(r"\s*([+-])?(\d+)-(\d+)\s*")
 _CLOCK_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -94,6 +95,9 @@ def _string_parts(cursor: Cursor) -> list[tuple[str, str]]:
         return [(token.text.strip(), first)]
     last = cursor.peek()
     _unit(cursor)
+    if (first.upper(), last.key) == ("YEAR", "MONTH") and (match := _YEARS_AND_MONTHS.fullmatch(token.text)):
+        sign = match[1] or ""
+        return [(sign + match[2], "YEAR"), (sign + match[3], "MONTH")]
     return _clock_parts(cursor, token, first.upper(), last.key)
 
 

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 
 from windrow.model import types
-from windrow.model.expr import Case, Cast, Column, Exists, Expr, Literal, ScalarQuery
+from windrow.model.expr import Call, Case, Cast, Column, Exists, Expr, Literal, ScalarQuery
 from windrow.sql import codes
 from windrow.sql.calls import read_call, starts_call
 from windrow.sql.cursor import Cursor
@@ -21,6 +21,7 @@ _TYPED_LITERALS = {
     "DATE": types.DATE,
     "TIMESTAMP": types.TIMESTAMP,
     "TIMESTAMP_LTZ": types.TIMESTAMP,
+    "TIMESTAMPTZ": types.TIMESTAMP,
     "TIMESTAMP_NTZ": types.TIMESTAMP_NTZ,
 }
 
@@ -96,11 +97,10 @@ def _read_parentheses(cursor: Cursor) -> Expr:
         query = cursor.query()
         cursor.expect(")")
         return ScalarQuery(query, span=cursor.since(start))
-    inner = cursor.expr()
-    if cursor.at(","):
-        raise cursor.fault(codes.SYNTAX, "a list of values is not an expression", hint="compare the values one by one, with AND between")
+    items = cursor.between_commas(lambda each: each.expr())
     cursor.expect(")")
-    return inner
+    # A row of values: without the name of a function, so that comparisons know it.
+    return items[0] if len(items) == 1 else Call("struct", items, span=cursor.since(start))
 
 
 def at_exists(cursor: Cursor) -> bool:

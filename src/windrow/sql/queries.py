@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
-from windrow.model.expr import Column, Field, Star
+from windrow.model.expr import Binary, Column, Field, Star
 from windrow.model.options import Options
 from windrow.model.place import Span
 from windrow.model.query import CommonTable, DerivedSource, Query, Select, SelectItem, Union
@@ -41,13 +42,25 @@ def read_query_with_options(cursor: Cursor) -> tuple[Query, Options]:
             if not is_all:
                 cursor.take("DISTINCT")
             right, is_open = _read_operand(cursor)
+            right, last = _without_end(right) if is_open and not cursor.at("UNION") else (right, None)
             if is_open:
                 _refuse_open_clauses(cursor, right, Options())
             query = Union(query, right, is_all, span=cursor.since(start))
+            if last is not None:
+                query, options = _take_options(query, is_open)
+                query = replace(last, source=DerivedSource(query, "united"), options=options, span=cursor.since(start))
     query, options = _take_options(query, is_open)
     if ctes:
         query = replace(query, ctes=(*ctes, *query.ctes), span=cursor.since(start))
     return query, options
+
+
+def _without_end(right: Query) -> tuple[Query, Select | None]:
+    """The last part of a UNION without ORDER BY and LIMIT, which are of the whole; and a SELECT * that has them."""
+    if not isinstance(right, Select) or not (right.order_by or right.limit is not None):
+        return right, None
+    whole = Select((SelectItem(Star()),), order_by=right.order_by, limit=right.limit)
+    return replace(right, order_by=(), limit=None), whole
 
 
 def _take_options(query: Query, is_open: bool) -> tuple[Query, Options]:
@@ -127,12 +140,17 @@ def _with_names(query: Query, names: Sequence[str]) -> Query:
 
 def _read_select(cursor: Cursor, start: Token) -> Select:
     is_distinct = cursor.take("DISTINCT")
+    if not is_distinct:
+        cursor.take("ALL")
     items = cursor.between_commas(_read_item)
     read = read_from(cursor) if cursor.take("FROM") else None
     select = Select(items, is_distinct=is_distinct)
     if read is not None:
         select = replace(select, source=read.source, joins=read.joins, lateral_views=read.views)
     select = replace(read_clauses(cursor, select), span=cursor.since(start))
+    if read is not None and read.conditions:
+        asked = [*([] if select.where is None else [select.where]), *read.conditions]
+        select = replace(select, where=reduce(lambda one, other: Binary("AND", one, other, span=one.span), asked))
     if read is not None and read.window is not None:
         select = with_window_table(cursor, select, read.window)
     return with_group_window(cursor, select)

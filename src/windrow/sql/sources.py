@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windrow.model.expr import Call, Expr
-from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Source, Within
+from windrow.model.expr import Binary, Call, Column, Exists, Expr, Lambda, Literal
+from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Select, SelectItem, Source, Within
 from windrow.sql import codes
 from windrow.sql.asof import read_asof_join, starts_asof
 from windrow.sql.cursor import Cursor
@@ -24,6 +24,8 @@ class From:
     joins: tuple[Join, ...]
     views: tuple[LateralView, ...]
     window: WindowTable | None = None
+    # What [LEFT] SEMI JOIN and ANTI JOIN ask of each row.
+    conditions: tuple[Expr, ...] = ()
 
 
 def read_from(cursor: Cursor) -> From:
@@ -32,6 +34,7 @@ def read_from(cursor: Cursor) -> From:
     source = _read_source(cursor) if window is None else window.source
     joins: list[Join] = []
     views: list[LateralView] = []
+    conditions: list[Expr] = []
     while True:
         start = cursor.peek()
         if (is_outer := _take_unnest(cursor)) is not None:
@@ -40,6 +43,8 @@ def read_from(cursor: Cursor) -> From:
             break
         elif cursor.take(","):
             joins.append(Join(JoinKind.CROSS, _read_source(cursor), span=cursor.since(start)))
+        elif (negated := _take_semi_join(cursor)) is not None:
+            conditions.append(_read_semi_join(cursor, start, negated))
         elif starts_asof(cursor):
             joins.append(read_asof_join(cursor, _read_source))
         elif kind := _read_join_kind(cursor):
@@ -50,7 +55,26 @@ def read_from(cursor: Cursor) -> From:
         views.append(_read_lateral_view(cursor))
     if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "ASOF", ",")):
         raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW and UNNEST", hint="move it behind the join")
-    return From(source, tuple(joins), tuple(views), window)
+    return From(source, tuple(joins), tuple(views), window, tuple(conditions))
+
+
+def _take_semi_join(cursor: Cursor) -> bool | None:
+    """Past SEMI JOIN or ANTI JOIN, if that is next: whether rows that find something are left out."""
+    for side in (("LEFT",), ()):
+        for word in ("SEMI", "ANTI"):
+            if cursor.take(*side, word, "JOIN"):
+                return word == "ANTI"
+    return None
+
+
+def _read_semi_join(cursor: Cursor, start: Token, negated: bool) -> Expr:
+    """SEMI JOIN u ON condition is WHERE EXISTS (SELECT 1 FROM u WHERE condition)."""
+    source = _read_source(cursor)
+    cursor.expect("ON")
+    condition = cursor.expr()
+    span = cursor.since(start)
+    asked = Select((SelectItem(Literal(1)),), source, where=condition, span=span)
+    return Exists(asked, negated, span=span)
 
 
 _BEFORE_UNNEST = ((",",), ("CROSS", "JOIN"), ("INNER", "JOIN"), ("JOIN",), ("LEFT", "OUTER", "JOIN"), ("LEFT", "JOIN"))
@@ -70,9 +94,8 @@ def _read_unnest(cursor: Cursor, start: Token, is_outer: bool) -> LateralView:
     """UNNEST(items) [AS] alias [(columns)] [ON TRUE]."""
     call = cursor.expr()
     assert isinstance(call, Call)
-    if cursor.at("WITH", "ORDINALITY"):
-        hint = "write LATERAL VIEW posexplode(items) v AS position, item, which counts from 0"
-        raise cursor.fault(codes.SYNTAX, "WITH ORDINALITY is not part of the dialect", hint=hint)
+    if cursor.take("WITH", "ORDINALITY"):
+        call = _numbered(call)
     alias = cursor.alias()
     columns: tuple[str, ...] = ()
     if alias is not None and cursor.at("("):
@@ -80,6 +103,14 @@ def _read_unnest(cursor: Cursor, start: Token, is_outer: bool) -> LateralView:
     if cursor.take("ON") and not cursor.take("TRUE"):
         raise cursor.fault(codes.SYNTAX, "UNNEST is joined to its own row: ON TRUE", hint="write ON TRUE, and filter in WHERE")
     return LateralView(call, alias, columns, is_outer, span=cursor.since(start))
+
+
+def _numbered(call: Call) -> Call:
+    """The items of an array with their positions, counted from 1: WITH ORDINALITY."""
+    item, position = Column("_item"), Column("_position")
+    pair = Call("named_struct", (Literal("item"), item, Literal("position"), Binary("+", position, Literal(1))), span=call.span)
+    pairs = Call("transform", (*call.args, Lambda((item.name, position.name), pair, span=call.span)), span=call.span)
+    return Call("inline", (pairs,), span=call.span, name_span=call.name_span)
 
 
 def _read_source(cursor: Cursor) -> Source:
@@ -106,7 +137,13 @@ def _read_as_of(cursor: Cursor) -> Expr | None:
     if not cursor.take("FOR"):
         return None
     cursor.expect("SYSTEM_TIME", "AS", "OF")
+    if any(cursor.take(word, "(", ")") for word in _NOW):
+        # The version in force as the row arrives is the one at hand.
+        return None
     return cursor.expr()
+
+
+_NOW = ("PROCTIME", "NOW", "CURRENT_TIMESTAMP")
 
 
 def _read_join_kind(cursor: Cursor) -> JoinKind | None:
@@ -120,8 +157,7 @@ def _read_join_kind(cursor: Cursor) -> JoinKind | None:
         cursor.advance()
         cursor.take("OUTER")
         if cursor.at_any(("SEMI", "ANTI")):
-            negation = "NOT " if cursor.at("ANTI") else ""
-            hint = f"write WHERE {negation}EXISTS (SELECT ...)"
+            hint = f"write LEFT {cursor.peek().key} JOIN, with the stream first"
             raise cursor.fault(codes.SYNTAX, f"expected JOIN, found {cursor.peek().shown}", hint=hint)
         cursor.expect("JOIN")
         return JoinKind[word.key]

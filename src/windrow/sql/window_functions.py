@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from windrow.model.expr import Call, Column, Expr, Field, Interval, Literal, Node, Over, Star, children, walk
+from windrow.model.expr import Binary, Call, Column, Expr, Field, Interval, Literal, Node, Over, Star, children, walk
 from windrow.model.expr import transform as transform_expr
 from windrow.model.place import Span
 from windrow.model.query import NamedSource, Select, SelectItem, Union
-from windrow.model.window import WindowClause
-from windrow.model.window_kinds import BOUND_PREFIXES, SPELLINGS, MovingKind
+from windrow.model.window import EventTime, WindowClause
+from windrow.model.window_kinds import BOUND_PREFIXES, SPELLINGS, Cumulate, MovingKind
 from windrow.sql import codes
 from windrow.sql.calls import WINDOW_BOUNDS
 from windrow.sql.cursor import Cursor, SyntaxFaultError
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.lengths import parse_length, read_duration
 from windrow.sql.windows import build_window, event_time_of
-from windrow.sql.words import quote_name
+from windrow.sql.words import AGGREGATE_NAMES, quote_name
 
 TABLE_FUNCTIONS = tuple(prefix.upper() for prefix in BOUND_PREFIXES)
 """Flink's window table functions."""
 
-_BOUND_COLUMNS = {"window_start": "_window_start", "window_end": "_window_end"}
+_LAST = "window_time"
+_BOUND_COLUMNS = {"window_start": "_window_start", "window_end": "_window_end", _LAST: _LAST}
 _OF_WINDOW = {"start": "_window_start", "end": "_window_end"}
 
 
@@ -53,6 +54,7 @@ def read_window_table(cursor: Cursor) -> WindowTable:
         raise cursor.expected(f"one of {', '.join(TABLE_FUNCTIONS)} in TABLE(...)", *TABLE_FUNCTIONS)
     cursor.advance()
     cursor.expect("(")
+    _take_label(cursor, "DATA")
     cursor.take("TABLE")
     name = cursor.peek()
     source = NamedSource(cursor.name("the name of a stream"), span=name.span)
@@ -61,16 +63,27 @@ def read_window_table(cursor: Cursor) -> WindowTable:
         cursor.advance()
         partition_by.append(cursor.expr())
     cursor.expect(",")
+    _take_label(cursor, "TIMECOL")
     time = _read_descriptor(cursor)
-    lengths = []
+    labelled = []
     while cursor.take(","):
+        label = next((label for label in _LABELS if _take_label(cursor, label)), "")
         at = cursor.peek()
         micros = read_duration(cursor)
-        lengths.append((micros, cursor.since(at)))
+        labelled.append((label, micros, cursor.since(at)))
+    lengths = [(micros, span) for _, micros, span in sorted(labelled, key=lambda length: _LABELS.get(length[0], 0))]
     cursor.expect(*([")", ")"] if is_wrapped else [")"]))
     window = _build(cursor, word, time, lengths)
     alias = cursor.alias()
     return WindowTable(replace(source, alias=alias), window, tuple(partition_by), cursor.since(start))
+
+
+# SIZE => INTERVAL '1' MINUTE: where each stands among the arguments.
+_LABELS = {"SLIDE": 0, "STEP": 0, "GAP": 0, "SIZE": 1, "OFFSET": 2}
+
+
+def _take_label(cursor: Cursor, label: str) -> bool:
+    return cursor.take(label, "=", ">")
 
 
 def _read_descriptor(cursor: Cursor) -> Column:
@@ -82,7 +95,7 @@ def _read_descriptor(cursor: Cursor) -> Column:
     return column
 
 
-def _build(cursor: Cursor, word: Token, time: Column, lengths: list[tuple[int, Span]]) -> WindowClause:
+def _build(cursor: Cursor, word: Token, time: Column | None, lengths: list[tuple[int, Span]]) -> WindowClause:
     """The clause of a window that names its slide before its size, and its offset last."""
     count = len(SPELLINGS[word.key].lengths)
     sizes, rest = lengths[:count], lengths[count:]
@@ -90,7 +103,7 @@ def _build(cursor: Cursor, word: Token, time: Column, lengths: list[tuple[int, S
         sizes.reverse()
     if len(rest) > 1:
         raise cursor.fault(codes.BAD_WINDOW, f"{word.key} has a length too many", rest[1][1], "remove it")
-    return build_window(cursor, word, sizes, event_time_of(time), rest[0][0] if rest else None)
+    return build_window(cursor, word, sizes, EventTime() if time is None else event_time_of(time), rest[0][0] if rest else None)
 
 
 def with_window_table(cursor: Cursor, select: Select, table: WindowTable) -> Select:
@@ -106,7 +119,9 @@ def with_window_table(cursor: Cursor, select: Select, table: WindowTable) -> Sel
     grouped = {name for expr in select.group_by if (name := bound(expr)) is not None}
     keys = tuple(expr for expr in select.group_by if bound(expr) is None)
     line = _clause_line(table, keys)
-    if grouped != set(_BOUND_COLUMNS.values()) and not _puts_out_rows(select):
+    # One bound says which window it is, but of windows that start together.
+    is_grouped = bool(grouped - {_LAST}) if not isinstance(table.window.kind, Cumulate) else {"_window_start", "_window_end"} <= grouped
+    if not is_grouped and not _puts_out_rows(select):
         message = "a window as a table is grouped by window_start and window_end"
         raise cursor.fault(codes.FOREIGN, message, table.span, f"write GROUP BY window_start, window_end, ... or: {line}")
     if table.partition_by and set(table.partition_by) != set(keys):
@@ -124,17 +139,20 @@ def _with_bounds(item: SelectItem) -> tuple[SelectItem, ...]:
     """A star of the table function has the bounds of the window, too."""
     if not isinstance(item.expr, Star):
         return (item,)
-    return (item, *(SelectItem(Column(column, span=item.expr.span), name) for name, column in _BOUND_COLUMNS.items()))
+    return (item, *(SelectItem(Column(column, span=item.expr.span), name) for name, column in _BOUND_COLUMNS.items() if name != _LAST))
 
 
 def _puts_out_rows(select: Select) -> bool:
-    """Whether it is certain that nothing is aggregated: no call stands outside of OVER. Then rows have the bounds of their windows."""
+    """Whether nothing is aggregated. Then rows have the bounds of their windows."""
 
-    def has_call(node: Node) -> bool:
-        return not isinstance(node, Over) and (isinstance(node, Call) or any(map(has_call, children(node))))
+    def is_aggregated(node: Node) -> bool:
+        if isinstance(node, Over):
+            return False
+        is_one = isinstance(node, Call) and (node.name.lower() in AGGREGATE_NAMES or node.distinct or node.where is not None)
+        return is_one or any(map(is_aggregated, children(node)))
 
     asked = (*(item.expr for item in select.items), *(() if select.having is None else (select.having,)))
-    return not select.group_by and not select.is_distinct and not any(map(has_call, asked))
+    return not select.group_by and not select.is_distinct and not any(map(is_aggregated, asked))
 
 
 def _clause_line(table: WindowTable, keys: tuple[Expr, ...]) -> str:
@@ -148,6 +166,7 @@ def _clause_line(table: WindowTable, keys: tuple[Expr, ...]) -> str:
 
 def with_group_window(cursor: Cursor, select: Select) -> Select:
     """A select whose GROUP BY holds a window function: the function becomes the WINDOW clause."""
+    select = _named_window(select)
     calls = [expr for expr in select.group_by if isinstance(expr, Call) and expr.name.upper() in _GROUP_FUNCTIONS]
     window = _group_window(cursor, calls[0]) if len(calls) == 1 and select.window is None else None
     if window is None:
@@ -156,24 +175,56 @@ def with_group_window(cursor: Cursor, select: Select) -> Select:
     call = calls[0]
     select = replace(select, window=window, group_by=tuple(expr for expr in select.group_by if expr is not call))
     select = _replaced(select, lambda node: _bound_of(node, call))
+    select = replace(select, items=tuple(_whole_window(item, call) for item in select.items))
     _refuse_bound_arguments(cursor, select)
     return select
+
+
+def _whole_window(item: SelectItem, call: Call) -> SelectItem:
+    """The window itself, a column with its start and end, as Spark and Arroyo give it."""
+    is_column = isinstance(item.expr, Column) and item.expr.qualifier is None and item.expr.name.lower() == "window" == call.name.lower()
+    if item.expr != call and not is_column:
+        return item
+    span = item.expr.span
+    bounds = (Literal("start"), Column("_window_start", span=span), Literal("end"), Column("_window_end", span=span))
+    return replace(item, expr=Call("named_struct", bounds, span=span), alias=item.alias or call.name.lower())
 
 
 _GROUP_FUNCTIONS = (*TABLE_FUNCTIONS, "WINDOW")
 
 
+def _named_window(select: Select) -> Select:
+    """``SELECT hop(...) AS w ... GROUP BY w`` or ``GROUP BY 1``: the key that names the item is the function itself."""
+
+    def is_window(expr: Expr) -> bool:
+        return isinstance(expr, Call) and expr.name.upper() in _GROUP_FUNCTIONS and bool(expr.args)
+
+    def meant(key: Expr) -> Expr:
+        for position, item in enumerate(select.items, 1):
+            is_named = isinstance(key, Column) and key.qualifier is None and key.name.lower() == (item.alias or "").lower()
+            if is_window(item.expr) and (is_named or key == Literal(position)):
+                return item.expr
+        return key
+
+    return replace(select, group_by=tuple(map(meant, select.group_by)))
+
+
 def _group_window(cursor: Cursor, call: Call) -> WindowClause | None:
     """The clause, or None where the arguments are not what the function takes: the checks say so."""
     lengths = [length for arg in call.args[1:] if (length := _length(arg)) is not None]
-    if not call.args or not isinstance(call.args[0], Column) or len(lengths) != len(call.args) - 1 or not lengths:
+    has_time = bool(call.args) and isinstance(call.args[0], Column)
+    if call.args and (first := _length(call.args[0])) is not None:
+        # Arroyo's hop(slide, size): of the stream's own event time.
+        lengths.insert(0, first)
+    if not lengths or len(lengths) != len(call.args) - has_time:
         return None
     spelling = call.name.upper()
     if spelling == "WINDOW":
         # Spark's window(time, size, slide).
         spelling = "TUMBLE" if len(lengths) == 1 else "SLIDING"
     word = Token(Kind.WORD, spelling, *_ends(call), key=spelling)
-    return _build(cursor, word, call.args[0], lengths)
+    time = call.args[0]
+    return _build(cursor, word, time if isinstance(time, Column) else None, lengths)
 
 
 def _ends(call: Call) -> tuple[int, int]:
@@ -212,6 +263,9 @@ def _replaced(select: Select, bound: Callable[[Node], str | None]) -> Select:
         if isinstance(node, Select | Union):
             return node
         name = bound(node)
+        if name == _LAST:
+            # The last instant of a window is the event time of what it puts out.
+            return Binary("-", Column("_window_end", span=node.span), Interval(1), span=node.span)
         return None if name is None else Column(name, span=node.span)
 
     def item(one: SelectItem) -> SelectItem:

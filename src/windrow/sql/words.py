@@ -54,6 +54,7 @@ NOT_AN_ALIAS = RESERVED | frozenset(
         "MATCH_CONDITION",
         "MINUS",
     }
+    | {"ANTI", "SEMI"}
     | {"NATURAL", "OFFSET", "QUALIFY", "RIGHT", "TRIGGER", "WINDOW", "WITHIN"}
 )
 """Words that never name an alias unless AS or quotes say so."""
@@ -75,6 +76,24 @@ UNIT_CALLS = {
 
 UNITS = tuple("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split())
 UNIT_SPELLINGS = {f"{before}{unit}{after}": unit for unit in UNITS for before, after in (("", ""), ("", "S"), ("SQL_TSI_", ""))}
+
+AGGREGATE_NAMES = frozenset(
+    (
+        "any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate "
+        "approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg "
+        "bool_and bool_or collect_list collect_set collect_union corr count count_distinct count_if count_min_sketch "
+        "covar_pop covar_samp delta earliest earliest_by_offset every first first_value geometric_mean grouping "
+        "grouping_id histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double "
+        "kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value "
+        "latest latest_by_offset listagg max max_by mean measure median min min_by mode percentile percentile_approx "
+        "percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx "
+        "regr_sxy regr_syy schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum "
+        "theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum tuple_intersection_agg_double "
+        "tuple_intersection_agg_integer tuple_sketch_agg_double tuple_sketch_agg_integer tuple_union_agg_double "
+        "tuple_union_agg_integer var_pop var_samp variance vector_avg vector_sum"
+    ).split()
+)
+"""Functions that put rows together, where the grammar must tell them from others; a test compares it with the catalog."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Written bare, these would be read back as the start of something else.

@@ -1,0 +1,142 @@
+"""Calls as other dialects spell them, read as the call here that means exactly the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from windrow.model.expr import Call, Expr, Literal, SortKey
+from windrow.sql.words import UNIT_SPELLINGS
+
+_NAMES = {
+    "approx_distinct": "approx_count_distinct",
+    "arg_max": "max_by",
+    "arg_min": "min_by",
+    "array_cat": "concat",
+    "array_concat": "concat",
+    "array_reverse": "reverse",
+    "array_to_string": "array_join",
+    "countif": "count_if",
+    "iff": "if",
+    "iif": "if",
+    "logical_and": "bool_and",
+    "logical_or": "bool_or",
+    "row": "struct",
+    "starts_with": "startswith",
+    "strpos": "instr",
+    "week": "weekofyear",
+}
+"""Functions whose arguments and results are those of another name."""
+
+_SHARED_HASHES = {f"sha{bits}": bits for bits in (224, 256, 384, 512)}
+_PERCENTILES = frozenset({"percentile_cont", "percentile_disc"})
+_APPROXIMATE = frozenset({"approx_percentile", "percentile_approx"})
+
+
+def spelled_here(call: Call) -> Expr:
+    """The call in the words of this dialect; one that is ours already stays as it is.
+
+    >>> spelled_here(Call("STRPOS", (Literal("abc"), Literal("b"))))
+    Call(name='instr', args=(Literal(value='abc'), Literal(value='b')), distinct=False, where=None, within_group=(), ignore_nulls=False)
+    """
+    name = call.name.lower()
+    if name == "convert_tz" and len(call.args) == 3:
+        # The zones stand before the time in Spark's function.
+        time, *zones = call.args
+        return replace(call, name="convert_timezone", args=(*zones, time))
+    if name in _NAMES:
+        return replace(call, name=_NAMES[name])
+    if name in _SHARED_HASHES and len(call.args) == 1:
+        return replace(call, name="sha2", args=(*call.args, Literal(_SHARED_HASHES[name])))
+    rule = _RULES.get(name)
+    return call if rule is None else rule(call)
+
+
+def _percentile(call: Call) -> Call:
+    """PERCENTILE_CONT(x, 0.5) of BigQuery is PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)."""
+    if len(call.args) != 2 or call.within_group:
+        return call
+    value, share = call.args if _is_share(call.args[1]) else reversed(call.args)
+    return replace(call, args=(share,), within_group=(SortKey(value, span=value.span),)) if _is_share(share) else call
+
+
+def _is_share(expr: Expr) -> bool:
+    is_number = isinstance(expr, Literal) and not isinstance(expr.value, bool | str) and expr.value is not None
+    return is_number and isinstance(expr, Literal) and 0 <= expr.value <= 1
+
+
+def _approximate(call: Call) -> Call:
+    """APPROX_PERCENTILE(0.5) WITHIN GROUP (ORDER BY x); a second number is an error bound, which is fixed here."""
+    if len(call.within_group) != 1 or call.within_group[0].descending or not 1 <= len(call.args) <= 2:
+        return call
+    return replace(call, args=(call.within_group[0].expr, call.args[0]), within_group=())
+
+
+def _array_length(call: Call) -> Call:
+    """PostgreSQL's has a dimension, of which arrays here have one."""
+    is_plain = len(call.args) == 1 or (len(call.args) == 2 and call.args[1] == Literal(1))
+    return replace(call, name="cardinality", args=call.args[:1]) if is_plain else call
+
+
+def _to_hex(call: Call) -> Expr:
+    return Call("lower", (replace(call, name="hex"),), span=call.span, name_span=call.name_span) if len(call.args) == 1 else call
+
+
+def _timestamp_ltz(call: Call) -> Call:
+    """Flink's TO_TIMESTAMP_LTZ(n, 3) reads milliseconds, TO_TIMESTAMP_LTZ(n, 0) seconds."""
+    names = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}
+    match call.args:
+        case (value, Literal(value=int(digits))) if digits in names:
+            return replace(call, name=names[digits], args=(value,))
+        case _:
+            return call
+
+
+def _truncated(call: Call) -> Call:
+    """TIMESTAMP_TRUNC(ts, HOUR) of BigQuery."""
+    if len(call.args) != 2:
+        return call
+    value, unit = call.args
+    word = UNIT_SPELLINGS.get(str(getattr(unit, "name", "")).upper())
+    return call if word is None else replace(call, name="date_trunc", args=(Literal(word, span=unit.span), value))
+
+
+# The fields of a pattern of PostgreSQL, longest first, and those of Spark's.
+_FIELDS = {
+    "YYYY": "yyyy", "YY": "yy", "MONTH": "MMMM", "Month": "MMMM", "MON": "MMM", "Mon": "MMM", "MM": "MM", "DDD": "DDD", "DD": "dd",
+    "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm", "SS": "ss", "MS": "SSS", "US": "SSSSSS", "AM": "a", "PM": "a", "Day": "EEEE",
+    "Dy": "EEE", "TZ": "VV", "OF": "xxx",
+}  # fmt: skip
+_FIELD = re.compile("|".join(sorted(map(re.escape, _FIELDS), key=len, reverse=True)))
+# No pattern of Spark's has these.
+_FOREIGN_FIELD = re.compile("YYYY|HH24|HH12|MI")
+_PATTERNED = {"to_char": "date_format", "to_timestamp": "to_timestamp", "to_date": "to_date"}
+
+
+def _patterned(call: Call) -> Call:
+    """TO_CHAR(ts, 'YYYY-MM-DD HH24:MI'): the pattern of PostgreSQL, where it can be no other."""
+    match call.args:
+        case (value, Literal(value=str(pattern)) as written) if _FOREIGN_FIELD.search(pattern):
+            spelled = _FIELD.sub(lambda match: _FIELDS[match[0]], pattern)
+            return replace(call, name=_PATTERNED[call.name.lower()], args=(value, replace(written, value=spelled)))
+        case _:
+            return call
+
+
+def _json_aggregate(call: Call) -> Expr:
+    """JSONB_AGG(x): the array of the values, as JSON text."""
+    items = replace(call, name="array_agg")
+    return Call("to_json", (items,), span=call.span, name_span=call.name_span) if len(call.args) == 1 else call
+
+
+_RULES: dict[str, Callable[[Call], Expr]] = {
+    **dict.fromkeys(_PERCENTILES, _percentile),
+    **dict.fromkeys(_APPROXIMATE, _approximate),
+    **dict.fromkeys(_PATTERNED, _patterned),
+    **dict.fromkeys(("timestamp_trunc", "datetime_trunc"), _truncated),
+    **dict.fromkeys(("jsonb_agg", "json_agg", "json_arrayagg"), _json_aggregate),
+    "array_length": _array_length,
+    "to_hex": _to_hex,
+    "to_timestamp_ltz": _timestamp_ltz,
+}
