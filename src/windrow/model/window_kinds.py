@@ -112,6 +112,11 @@ class FixedKind(WindowKind):
         return self.size
 
     @property
+    def start_tells_end(self) -> bool:
+        """Whether two windows with the same start are the same window."""
+        return self.pane_length == self.size
+
+    @property
     def overlaps(self) -> bool:
         """Whether a row can be in several windows."""
         return self.pane_step != self.size

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from windrow.catalog.typing import item_name
 from windrow.model.expr import Column, Star
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, SelectItem, Union
-from windrow.model.window_kinds import Cumulate, FixedKind, WindowKind
+from windrow.model.window_kinds import FixedKind, WindowKind
 from windrow.plan.selects import has_groups
 
 # By the name of a column in lower case: what is added to it to get the event time, in microseconds.
@@ -62,6 +62,6 @@ def _below(select: Select, times_of: Callable[[str], WindowTimes]) -> WindowTime
 
 def _of_kind(kind: WindowKind) -> WindowTimes:
     times = {"_window_end": kind.last_instant(0)}
-    if isinstance(kind, FixedKind) and not isinstance(kind, Cumulate):
+    if isinstance(kind, FixedKind) and kind.start_tells_end:
         times["_window_start"] = kind.last_instant(kind.size)
     return times

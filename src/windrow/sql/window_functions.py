@@ -14,7 +14,7 @@ from windrow.model.expr import transform as transform_expr
 from windrow.model.place import Span
 from windrow.model.query import NamedSource, Select, SelectItem, Union
 from windrow.model.window import EventTime, WindowClause
-from windrow.model.window_kinds import BOUND_PREFIXES, SPELLINGS, Cumulate, MovingKind
+from windrow.model.window_kinds import BOUND_PREFIXES, SPELLINGS, FixedKind, MovingKind
 from windrow.sql import codes
 from windrow.sql.calls import WINDOW_BOUNDS
 from windrow.sql.cursor import Cursor, SyntaxFaultError
@@ -120,7 +120,8 @@ def with_window_table(cursor: Cursor, select: Select, table: WindowTable) -> Sel
     keys = tuple(expr for expr in select.group_by if bound(expr) is None)
     line = _clause_line(table, keys)
     # One bound says which window it is, but of windows that start together.
-    is_grouped = bool(grouped - {_LAST}) if not isinstance(table.window.kind, Cumulate) else {"_window_start", "_window_end"} <= grouped
+    is_plain = not isinstance(table.window.kind, FixedKind) or table.window.kind.start_tells_end
+    is_grouped = bool(grouped - {_LAST}) if is_plain else {"_window_start", "_window_end"} <= grouped
     if not is_grouped and not _puts_out_rows(select):
         message = "a window as a table is grouped by window_start and window_end"
         raise cursor.fault(codes.FOREIGN, message, table.span, f"write GROUP BY window_start, window_end, ... or: {line}")
