@@ -82,7 +82,7 @@ AGGREGATE_NAMES = frozenset(
         "any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate "
         "approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg "
         "bool_and bool_or collect_list collect_set collect_union corr count count_distinct count_if count_min_sketch "
-        "covar_pop covar_samp delta earliest earliest_by_offset every first first_value geometric_mean grouping "
+        "covar_pop covar_samp delta earliest earliest_by_offset every first first_value grouping "
         "grouping_id histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double "
         "kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value "
         "latest latest_by_offset listagg max max_by mean measure median min min_by mode percentile percentile_approx "
@@ -93,7 +93,7 @@ AGGREGATE_NAMES = frozenset(
         "tuple_union_agg_integer var_pop var_samp variance vector_avg vector_sum"
     ).split()
 )
-"""Functions that put rows together, where the grammar must tell them from others; a test compares it with the catalog."""
+"""Spark's aggregates, where the grammar must tell them from other functions; a test compares them with the catalog."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Written bare, these would be read back as the start of something else.
