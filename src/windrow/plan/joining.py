@@ -280,7 +280,8 @@ class _Chain:
         """Columns that joins after this one ask for, in their conditions and filters."""
         later = self.pushed.steps[position:]
         filters = (condition for each in self.pushed.filters[position:] for condition in each.left)
-        return columns_of([*(condition for step in later for condition in step.conditions), *filters])
+        conditions = [condition for step in later for condition in step.conditions]
+        return columns_of([*conditions, *map(self._by_row_time, conditions), *filters])
 
     def _bound(self, join: Join, conditions: list[Expr], sides: JoinSides, left: Side, right: Side) -> tuple[TimeBound, _Inside]:
         times = event_time(left), event_time(right)
