@@ -34,6 +34,8 @@ class Alias:
     name: str
     type: DataType
     is_aggregate: bool = False
+    # The place in the list of the item that it names; None for a parameter.
+    item: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Resolved:
     type: DataType
     source: Binding | Alias | None = None
     system: SystemColumn | None = None
+    # Where it is a field: the column that has it.
+    holder: Column | None = None
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,10 @@ class Scope:
             return Ambiguous(tuple(binding for binding, _ in holders))
         if holders:
             return Resolved(holders[0][1].type, holders[0][0])
-        if (unknown := next((binding for binding in self.bindings if not binding.is_known), None)) is not None:
-            return Resolved(UNKNOWN, unknown)
-        fallback = next((alias for alias in self.fallback if alias.name.lower() == name.lower()), None)
-        return Missing() if fallback is None else Resolved(fallback.type, fallback)
+        if (fallback := next((alias for alias in reversed(self.fallback) if alias.name.lower() == name.lower()), None)) is not None:
+            return Resolved(fallback.type, fallback)
+        unknown = next((binding for binding in self.bindings if not binding.is_known), None)
+        return Missing() if unknown is None else Resolved(UNKNOWN, unknown)
 
     def _resolve_qualified(self, name: str, qualifier: str) -> Resolution:
         binding = self.binding(qualifier)
@@ -140,14 +144,15 @@ class Scope:
 
     def _resolve_member(self, name: str, holder: str) -> Resolution:
         """``a.b`` where ``a`` is not a name of FROM: field b of column a."""
-        base = self._resolve_here(Column(holder))
+        column = Column(holder)
+        base = self._resolve_here(column)
         if not isinstance(base, Resolved):
             return MissingQualifier(holder)
         if base.type == UNKNOWN and base.source is None:
-            return Resolved(UNKNOWN)
+            return Resolved(UNKNOWN, holder=column)
         member = member_type(base.type, name)
         if member is not None:
-            return Resolved(member, base.source)
+            return Resolved(member, base.source, holder=column)
         return Missing(fields=tuple(field for field, _ in base.type.fields) if isinstance(base.type, Struct) else ())
 
     def _resolve_system(self, system: SystemColumn) -> Resolution:

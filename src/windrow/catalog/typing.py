@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from windrow.catalog.generators import generated_columns
 from windrow.catalog.numeric import arithmetic_type, common_type
 from windrow.catalog.relation import ROW_ONLY, Names, Relation, RelationKind, WithCommonTables
-from windrow.catalog.scope import Alias, Binding, Resolved, Scope, has_aggregate, is_aggregate, member_type
+from windrow.catalog.scope import Alias, Binding, Resolved, Scope, has_aggregate, is_aggregate, member_type, walk_own
 from windrow.model.expr import (
     Asked,
     Between,
@@ -195,13 +195,21 @@ def select_scopes(select: Select, names: Names, outer: Scope | None = None) -> S
     grouped = is_aggregate_query(select, names)
     current = replace(rows, emits=_emits(select, grouped))
     items = []
-    for item in select.items:
+    for position, item in enumerate(select.items):
         items.append(current)
         if item.alias is not None:
-            alias = Alias(item.alias, infer(item.expr, current), has_aggregate(item.expr, names))
+            alias = Alias(item.alias, infer(item.expr, current), _is_of_groups(item.expr, current), position)
             current = replace(current, aliases=(*current.aliases, alias))
     grouping = replace(rows, fallback=current.aliases)
     return SelectScopes(names, rows, grouping, tuple(items), current, grouped)
+
+
+def _is_of_groups(expr: Expr, scope: Scope) -> bool:
+    """Whether an aggregate stands in it, or an alias of one."""
+    aggregates = {alias.name.lower() for alias in scope.aliases if alias.is_aggregate}
+    return has_aggregate(expr, scope.names) or any(
+        isinstance(node, Column) and node.qualifier is None and node.name.lower() in aggregates for node in walk_own(expr)
+    )
 
 
 def _emits(select: Select, is_grouped: bool) -> frozenset[Origin]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windrow.model.expr import Column, Expr, Node
+from windrow.model.expr import Expr, Node
 from windrow.model.window_kinds import WindowKind
 
 MILLI = 1_000
@@ -19,7 +19,8 @@ WEEK = 7 * DAY
 class EventTime(Node):
     """ON EVENT_TIME(col); ``column`` is None where the stream's own event time is meant."""
 
-    column: Column | None = None
+    # A column as it is written; bound to an input, it may be a field of one.
+    column: Expr | None = None
 
 
 @dataclass(frozen=True)

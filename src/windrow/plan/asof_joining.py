@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from windrow.catalog.asof import AsofCondition, read_asof
+from windrow.catalog.binding import all_of
 from windrow.catalog.time_bounds import conjuncts
 from windrow.model.expr import Binary, Column, Expr, walk
-from windrow.plan.join_names import all_of
 from windrow.plan.stages import NewestRow, Side
 from windrow.plan.stream_joins import AsofJoin
 

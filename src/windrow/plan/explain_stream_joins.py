@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, assert_never
 
+from windrow.catalog.binding import all_of
 from windrow.model.expr import Binary, Expr
 from windrow.model.window import DropLate
 from windrow.model.window_kinds import MovingKind
 from windrow.plan.explain_joins import as_written, side_json
-from windrow.plan.join_names import all_of
 from windrow.plan.stages import IntervalJoin, JoinWindow, StreamJoin
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.sql.durations import show_duration

@@ -8,7 +8,7 @@ from windrow.catalog.generators import generator, is_outer, unnests_structs
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, item_name, select_scopes, view_columns
-from windrow.model.expr import Call, Column, Expr, Field, Node, Star, transform
+from windrow.model.expr import Call, Column
 from windrow.model.query import LateralView, Select, SelectItem
 from windrow.plan.join_names import JoinInput
 from windrow.plan.stages import Explode
@@ -54,7 +54,7 @@ def _view(view: LateralView, position: int, scope: Scope) -> View:
 def plan_views(
     name: str, select: Select, views: tuple[View, ...], input_name: str, is_strict: bool, *, is_joined: bool
 ) -> tuple[Explode, ...]:
-    """One stage a view, from left to right. ``select`` has resolved names by now."""
+    """One stage a view, from left to right. ``select`` is bound by now."""
     stages: list[Explode] = []
     for view, written in zip(views, select.lateral_views, strict=True):
         assert isinstance(written.call, Call)
@@ -65,31 +65,3 @@ def plan_views(
         reason = "a row for which there is nothing stays, with NULLs" if view.is_outer else "a row for which there is nothing is filtered"
         stages.append(Explode(stage, before, view.generator, written.call.args, columns, view.is_outer, is_strict, reason))
     return tuple(stages)
-
-
-def drop_view_names(select: Select, views: tuple[View, ...], names: Names) -> Select:
-    """A SELECT without joins reads the columns of its views by their own names."""
-    if not views:
-        return select
-    scope = select_scopes(select, names).rows
-    by_alias = {view.given.alias: view.given for view in views}
-
-    def change(node: Node) -> Node | None:
-        if not isinstance(node, Column) or node.qualifier is None or node.qualifier.lower() not in by_alias:
-            return None
-        if by_alias[node.qualifier.lower()].has(node.name):
-            return Column(node.name, span=node.span)
-        # The alias of UNNEST may be its column too: then this is a field of it.
-        return Field(Column(node.qualifier, span=node.span), node.name, span=node.span)
-
-    items = tuple(each for item in select.items for each in _spelled_out(item, scope))
-    return transform(replace(select, items=items), change)
-
-
-def _spelled_out(item: SelectItem, scope: Scope) -> list[SelectItem]:
-    """``t.*`` is not all that there is where views stand beside t."""
-    expr: Expr = item.expr
-    binding = scope.binding(expr.qualifier) if isinstance(expr, Star) and expr.qualifier is not None else None
-    if binding is None:
-        return [item]
-    return [SelectItem(Column(column.name, binding.name), column.name) for column in binding.columns]

@@ -8,7 +8,7 @@ from windrow.catalog.numeric import common_type
 from windrow.catalog.time_bounds import Equality, SideName, equality_of
 from windrow.model.expr import Cast, Column, Expr, walk
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
-from windrow.plan.join_names import JoinInput, JoinNames
+from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.stages import Side
 
 
@@ -25,19 +25,19 @@ class JoinKeys:
 class JoinSides:
     """Which side of a join a column belongs to."""
 
-    names: JoinNames
+    columns: JoinedColumns
     left: frozenset[str]
     right: frozenset[str]
 
     @staticmethod
-    def of_sides(names: JoinNames, left: Side, right: Side) -> JoinSides:
-        return JoinSides(names, frozenset(c.name for c in physical(left)), frozenset(c.name for c in physical(right)))
+    def of_sides(columns: JoinedColumns, left: Side, right: Side) -> JoinSides:
+        return JoinSides(columns, frozenset(c.name for c in physical(left)), frozenset(c.name for c in physical(right)))
 
     def of(self, column: Column) -> SideName | None:
         return "left" if column.name in self.left else "right" if column.name in self.right else None
 
     def of_time(self, column: Column) -> SideName | None:
-        return self.of(column) if self.names.type_of(column) in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN) else None
+        return self.of(column) if self.columns.type_of(column) in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN) else None
 
     def of_expr(self, expr: Expr) -> str:
         """left, right, both or none: whose columns an expression is made of."""
@@ -69,7 +69,7 @@ class JoinSides:
         return (equal.left, equal.right) if common == UNKNOWN else (Cast(equal.left, common), Cast(equal.right, common))
 
     def _type(self, expr: Expr) -> DataType:
-        return self.names.type_of(expr) if isinstance(expr, Column) else expr.type if isinstance(expr, Cast) else UNKNOWN
+        return self.columns.type_of(expr) if isinstance(expr, Column) else expr.type if isinstance(expr, Cast) else UNKNOWN
 
 
 def physical(side: Side) -> tuple[ColumnDef, ...]:

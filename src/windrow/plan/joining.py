@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from windrow.catalog.asof import TimeOrder, read_asof
+from windrow.catalog.binding import all_of
 from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_bound
 from windrow.catalog.typing import item_name
 from windrow.model.expr import Binary, Call, Cast, Column, Expr, Interval, Literal, Node, Over, transform, walk
@@ -22,7 +23,7 @@ from windrow.model.window_kinds import FixedKind
 from windrow.plan.asof_joining import newest_row, plan_asof
 from windrow.plan.join_filters import filters_of, with_asked_columns
 from windrow.plan.join_keys import JoinSides, physical, pruned
-from windrow.plan.join_names import JoinInput, JoinNames, all_of
+from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.pushdown import Pushed, columns_of
 from windrow.plan.selects import has_groups, lateness_of
 from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
@@ -52,16 +53,16 @@ class Joined:
 
 
 def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
-    """``views`` are what lateral views add to the joined rows, for names to be found there."""
-    names = JoinNames((*inputs, *views), select.joins)
-    flat = names.select(select)
-    inputs = with_asked_columns(inputs, names, select, flat)
-    pushed = filters_of(names, select, flat, inputs, is_strict=is_strict(options))
-    flat, beside = replace(flat, where=pushed.where), frozenset[str]()
-    closes = windows_close(select, flat, inputs, pushed, names)
+    """``select`` is bound; ``views`` are what its lateral views add to the joined rows."""
+    columns = JoinedColumns.of((*inputs, *views))
+    inputs = with_asked_columns(inputs, select)
+    pushed = filters_of(select, inputs, is_strict=is_strict(options))
+    select, beside = replace(select, where=pushed.where), frozenset[str]()
+    flat = replace(select, source=None, joins=())
+    closes = windows_close(select, inputs, pushed, columns)
     if not closes:
         flat, beside = _pairs_of_windows(flat, inputs)
-    chain = _Chain(name, options, names, inputs, select, flat, pushed, closes)
+    chain = _Chain(name, options, columns, inputs, select, flat, pushed, closes)
     return Joined(tuple(chain.stages()), at_close(flat) if closes else flat, chain.since, beside)
 
 
@@ -103,7 +104,7 @@ class _Chain:
 
     name: str
     options: Options
-    names: JoinNames
+    columns: JoinedColumns
     inputs: tuple[JoinInput, ...]
     select: Select
     flat: Select
@@ -123,12 +124,11 @@ class _Chain:
             # The table is what is looked up, on whichever side of JOIN it stands.
             (position, first), *joins = joins
             current = _side(self.inputs[position])
-            pending.append(self._lookup(self.inputs[0], first, self.names.condition(first, position)))
+            pending.append(self._lookup(self.inputs[0], first))
         for position, join in joins:
             given = self.inputs[position]
-            condition = self.names.condition(join, position)
             if given.is_table:
-                pending.append(self._lookup(given, join, condition))
+                pending.append(self._lookup(given, join))
                 continue
             if pending:
                 yield (lookup_join := self._enrich(current, pending))
@@ -142,7 +142,7 @@ class _Chain:
         self.made += 1
         return f"{self.name}/join" if self.made == 1 else f"{self.name}/join{self.made}"
 
-    def _lookup(self, given: JoinInput, join: Join, condition: Expr | None) -> Lookup:
+    def _lookup(self, given: JoinInput, join: Join) -> Lookup:
         """A stated ``join.on_missing`` wins over the kind of join; without one, INNER skips and LEFT gives NULLs.
 
         So it is for a row that has waited in vain.
@@ -153,13 +153,11 @@ class _Chain:
         own = {column.name for column in given.physical}
         on_missing = (stated or usual).lower()
         if join.is_asof:
-            equal_rows, newest = newest_row(condition, own)
+            equal_rows, newest = newest_row(join.on, own)
             return Lookup(_side(given), equal_rows, on_missing, given.rows, newest=newest)
-        equal = [found for part in conjuncts(condition) if (found := equality_of(part)) is not None]
+        equal = [found for part in conjuncts(join.on) if (found := equality_of(part)) is not None]
         compared = tuple(side.name for part in equal for side in (part.left, part.right) if isinstance(side, Column) and side.name in own)
-        resolved = None if as_of is None else self.names.resolve(as_of)
-        as_known = compared if resolved is not None else ()
-        return Lookup(_side(given), condition, on_missing, given.rows, resolved, as_known)
+        return Lookup(_side(given), join.on, on_missing, given.rows, as_of, compared if as_of is not None else ())
 
     @property
     def _sources(self) -> list[Source]:
@@ -183,7 +181,7 @@ class _Chain:
 
     def _join(self, left: Side, right: Side, join: Join, position: int) -> IntervalJoin | AsofJoin | WindowJoin:
         """A join of two streams: the newest earlier row, rows of the same window, or rows close in time."""
-        sides = JoinSides.of_sides(self.names, left, right)
+        sides = JoinSides.of_sides(self.columns, left, right)
         own = list(self.pushed.steps[position - 1].conditions)
         if join.is_asof:
             return self._asof(left, right, own, sides, position)
@@ -239,7 +237,7 @@ class _Chain:
         fields = {given.name_of(given.time_field): given for given in self.inputs if given.time_field is not None}
 
         def time(expr: Expr) -> Expr:
-            is_field = isinstance(expr, Column) and expr.name in fields and self.names.type_of(expr) not in (TIMESTAMP, TIMESTAMP_NTZ)
+            is_field = isinstance(expr, Column) and expr.name in fields and self.columns.type_of(expr) not in (TIMESTAMP, TIMESTAMP_NTZ)
             return Column(fields[expr.name].name_of("_event_time")) if is_field and isinstance(expr, Column) else expr
 
         return replace(order, left=time(order.left), right=time(order.right))

@@ -9,6 +9,7 @@ from itertools import chain, count
 
 from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.asof import event_time_field
+from windrow.catalog.binding import bind_select
 from windrow.catalog.functions import functions
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
@@ -36,7 +37,7 @@ from windrow.model.statement import (
 from windrow.model.system import system_column
 from windrow.model.types import ColumnDef
 from windrow.plan.event_times import keep_time
-from windrow.plan.exploding import drop_view_names, plan_views, take_listed, views_of
+from windrow.plan.exploding import plan_views, take_listed, views_of
 from windrow.plan.granularity import judge_row_by_row
 from windrow.plan.headers import keep_headers
 from windrow.plan.job_names import file_name, name_jobs
@@ -341,18 +342,19 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
-                joined = plan_joins(name, query, options, inputs, tuple(view.given for view in views))
+                given = tuple(view.given for view in views)
+                joined = plan_joins(name, bind_select(query, typed, (*inputs, *given)), options, inputs, given)
                 yield from joined.stages
                 query, input_name, since, beside = joined.select, joined.output, joined.since, joined.beside
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
-                query = name_stars(drop_view_names(query, views, typed), typed)
+                query = bind_select(name_stars(query, typed), typed)
             for exploded in plan_views(name, query, views, input_name, is_strict(options), is_joined=bool(joins)):
                 names.note_exploded(exploded)
                 yield exploded
                 input_name = exploded.name
-            for stage in plan_select(name, query, options, input_name, names.columns(input_name)):
+            for stage in plan_select(name, query, options, input_name):
                 stage = with_pair_starts(stage)
                 if since is not None and isinstance(stage, Aggregate):
                     stage = within_shared_windows(stage, since)
@@ -386,8 +388,8 @@ def _plan_union(name: str, union: Union, options: Options, names: _Names, scope:
         return
     merged = f"{name}/all"
     yield UnionAll(merged, parts, columns, reason="the rows of both sides, of which equal ones come out once")
-    distinct = Select(tuple(SelectItem(Column(column), column) for column in columns), is_distinct=True)
-    yield from plan_select(name, distinct, options, merged, frozenset(column.lower() for column in columns))
+    distinct = Select(tuple(SelectItem(Column(column.lower()), column) for column in columns), is_distinct=True)
+    yield from plan_select(name, distinct, options, merged)
 
 
 def _plan_common_table(name: str, table: CommonTable, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from windrow.catalog.binding import all_of
 from windrow.catalog.time_bounds import conjuncts
 from windrow.model.expr import (
     Asked,
@@ -37,7 +38,6 @@ from windrow.model.expr import (
 )
 from windrow.model.query import JoinKind
 from windrow.plan.explain_joins import as_written
-from windrow.plan.join_names import all_of
 
 _NOT_PUSHED = frozenset({"rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "input_file_name", "raise_error"})
 _STRICT = frozenset({"=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "DIV", "||"})

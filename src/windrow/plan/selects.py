@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from windrow.aggregates import ALL_ROWS, LAST_ROW, find_aggregate
+from windrow.catalog.binding import same_form
 from windrow.catalog.own_functions import is_bound
 from windrow.model.expr import (
     Binary,
     Call,
     Column,
     Expr,
-    Field,
-    Lambda,
     Literal,
     Node,
     Over,
@@ -25,7 +24,7 @@ from windrow.model.expr import (
     walk,
 )
 from windrow.model.options import Options
-from windrow.model.query import DerivedSource, EmitChanges, EmitFinal, NamedSource, Select, SelectItem
+from windrow.model.query import EmitChanges, EmitFinal, Select
 from windrow.model.system import system_column
 from windrow.model.window import (
     AscendingTimestamps,
@@ -49,7 +48,6 @@ from windrow.plan.message_keys import joined_key
 from windrow.plan.over import distinct_qualify, plan_over
 from windrow.plan.sources import duration_option, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, FilterProject, HeaderChange, Item, OverAggregate, PartialShape, WindowRows
-from windrow.sql import render_expr
 from windrow.windowing.emit_policy import AT_CLOSE, EmitPolicy
 
 Selected = FilterProject | Aggregate | OverAggregate | WindowRows
@@ -57,20 +55,19 @@ Selected = FilterProject | Aggregate | OverAggregate | WindowRows
 WINDOW_ROWS, ROW_TIME = "_window_rows", "_row_time"
 
 
-def plan_select(name: str, select: Select, options: Options, input_name: str, columns: frozenset[str]) -> tuple[Selected, ...]:
-    """One stage, or two where calls with OVER look at groups. ``columns`` are those of the input, in lower case."""
-    scope = _Scope(_qualifiers(select), columns)
-    items, headers = take_header_changes(scope.items(select.items))
-    where = None if select.where is None else scope.plain(select.where)
-    keys = _group_keys(select, items, scope)
+def plan_select(name: str, select: Select, options: Options, input_name: str) -> tuple[Selected, ...]:
+    """One stage, or two where calls with OVER look at groups. ``select`` is bound."""
+    written = tuple(Item("*", None) if isinstance(item.expr, Star) else Item(item.alias or "", item.expr) for item in select.items)
+    items, headers = take_header_changes(written)
+    where = select.where
+    keys = _group_keys(select, items)
     is_grouped = bool(keys) or select.window is not None or has_groups(select)
     marked = _marked_key(item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key)
-    order_by = tuple(_sort_key(key, items, scope) for key in select.order_by)
+    order_by = tuple(_sort_key(key, items) for key in select.order_by)
     if not is_grouped:
-        qualify = _qualify(select, scope)
-        if select.having is not None:
+        qualify, having = select.qualify, select.having
+        if having is not None:
             # Without groups, HAVING is asked of each row: like WHERE, or like QUALIFY where it asks for a call with OVER.
-            having = scope.plain(scope.having(select.having))
             looks = any(isinstance(node, Over) for node in walk(having))
             where, qualify = (where, _both(qualify, having)) if looks else (_both(where, having), qualify)
         plain = FilterProject(
@@ -78,10 +75,10 @@ def plan_select(name: str, select: Select, options: Options, input_name: str, co
         )
         return (plan_over(plain, qualify) if _looks_back(select) else plain,)
     if select.window is not None and not has_groups(select):
-        return _plan_window_rows(name, select, options, input_name, scope, items, headers, where, marked, order_by)
+        return _plan_window_rows(name, select, options, input_name, items, headers, where, marked, order_by)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = tuple(item.expr for item in items if item.expr is not None)
-    grouped, qualify = _plan_aggregate(name, select, options, input_name, scope, items, headers, where, keys, marked, order_by)
+    grouped, qualify = _plan_aggregate(name, select, options, input_name, items, headers, where, keys, marked, order_by)
     repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
     if not repeats and not _looks_back(select):
         return (grouped,)
@@ -93,7 +90,6 @@ def _plan_window_rows(
     select: Select,
     options: Options,
     input_name: str,
-    scope: _Scope,
     items: tuple[Item, ...],
     headers: tuple[HeaderChange, ...],
     where: Expr | None,
@@ -102,7 +98,7 @@ def _plan_window_rows(
 ) -> tuple[Selected, ...]:
     """WINDOW without anything to group: windows that hold their rows, the rows taken out again, and what is made of each."""
     assert select.window is not None
-    grouped, _ = _plan_aggregate(f"{name}/windows", select, options, input_name, scope, (), (), where, (), None, ())
+    grouped, _ = _plan_aggregate(f"{name}/windows", select, options, input_name, (), (), where, (), None, ())
     at_once = grouped.emit_policy.every_row
     held = AggregateItem(WINDOW_ROWS, Call(LAST_ROW if at_once else ALL_ROWS))
     windows = replace(grouped, aggregates=(held,), items=(Item(WINDOW_ROWS, Slot(WINDOW_ROWS)),), having=None, limit=None)
@@ -117,8 +113,7 @@ def _plan_window_rows(
         return None if expr is None else transform(expr, own_time)
 
     changes = tuple(HeaderChange(transform(change.key, own_time), of_row(change.value)) for change in headers)
-    having = None if select.having is None else of_row(scope.plain(scope.having(select.having)))
-    qualify = of_row(_qualify(select, scope))
+    having, qualify = of_row(select.having), of_row(select.qualify)
     looks = False
     if having is not None and any(isinstance(node, Over) for node in walk(having)):
         qualify, having, looks = _both(qualify, having), None, True
@@ -165,12 +160,12 @@ def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggr
     return inner, plan_over(plain, qualify, over_groups=True)
 
 
-def _sort_key(key: SortKey, items: tuple[Item, ...], scope: _Scope) -> SortKey:
+def _sort_key(key: SortKey, items: tuple[Item, ...]) -> SortKey:
     """ORDER BY may name an item by its number."""
     position = key.expr.value if isinstance(key.expr, Literal) else None
     if isinstance(position, int) and not isinstance(position, bool):
         return replace(key, expr=items[position - 1].expr or key.expr)
-    return replace(key, expr=scope.having(key.expr))  # type: ignore[arg-type]  # an expression stays one
+    return key
 
 
 def _looks_back(select: Select) -> bool:
@@ -178,16 +173,11 @@ def _looks_back(select: Select) -> bool:
     return any(isinstance(node, Over) for expr in looked_at for node in walk(expr))
 
 
-def _qualify(select: Select, scope: _Scope) -> Expr | None:
-    return None if select.qualify is None else scope.having(select.qualify)  # type: ignore[return-value]  # an expression stays one
-
-
 def _plan_aggregate(
     name: str,
     select: Select,
     options: Options,
     input_name: str,
-    scope: _Scope,
     items: tuple[Item, ...],
     headers: tuple[HeaderChange, ...],
     where: Expr | None,
@@ -198,11 +188,11 @@ def _plan_aggregate(
     """The groups, and what QUALIFY asks of them."""
     slots = _Slots(keys)
     window = select.window
-    having = None if select.having is None else slots.fill(scope.having(select.having))
+    having = None if select.having is None else slots.fill(select.having)
     finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
-    qualify = None if select.qualify is None else slots.fill(scope.having(select.qualify))
+    qualify = None if select.qualify is None else slots.fill(select.qualify)
     sorted_by = tuple(slots.fill(key) for key in order_by)
-    emit_policy, when = _speech(select, scope)
+    emit_policy, when = _speech(select)
     shape, reason = _partial_shape(window, emit_policy)
     late = (window.late if window else None) or DeadLetterLate()
     grouped = Aggregate(
@@ -212,10 +202,10 @@ def _plan_aggregate(
         keys=tuple((f"_k{i}", key) for i, key in enumerate(keys)),
         aggregates=tuple(slots.aggregates),
         window=window.kind if window else None,
-        time=_time(window, scope),
+        time=_time(window),
         on_arrival=window is not None and isinstance(window.time, ProcessingTime),
         delay=_delay(window),
-        punctuation=_punctuation(window, scope),
+        punctuation=_punctuation(window),
         lateness=lateness_of(window),
         late=late,
         emit_policy=emit_policy,
@@ -246,82 +236,11 @@ def within_shared_windows(grouped: Aggregate, since: Expr) -> Aggregate:
     return replace(grouped, since=since, partial_shape=shape, reason=reason)
 
 
-def _qualifiers(select: Select) -> frozenset[str]:
-    match select.source:
-        case NamedSource(name=name, alias=alias):
-            return frozenset({(alias or name).lower(), name.lower()})
-        case DerivedSource(alias=alias):
-            return frozenset({alias.lower()}) if alias else frozenset()
-        case None:
-            return frozenset()
-
-
-@dataclass
-class _Scope:
-    """Resolves names within one SELECT: qualifiers of its source, and aliases defined earlier in its list."""
-
-    qualifiers: frozenset[str]
-    columns: frozenset[str] = frozenset()
-    aliases: dict[str, Expr] = field(default_factory=dict)
-
-    def items(self, items: tuple[SelectItem, ...]) -> tuple[Item, ...]:
-        resolved = []
-        for item in items:
-            if isinstance(item.expr, Star):
-                resolved.append(Item("*", None))
-                continue
-            expr = self.plain(transform(item.expr, self.resolve_alias))
-            resolved.append(Item(item.alias or _default_name(item.expr), expr))
-            if item.alias:
-                self.aliases[item.alias.lower()] = expr
-        return tuple(resolved)
-
-    def resolve_alias(self, node: Node) -> Node | None:
-        if isinstance(node, Over):
-            # The call itself looks at rows that are there already: what it takes may be an aggregate.
-            return change_below(node, self.resolve_alias)
-        if isinstance(node, Call) and is_aggregate(node):
-            return self._inside_aggregate(node)
-        if isinstance(node, Column) and node.qualifier is None:
-            return self.aliases.get(node.name.lower())
-        # A lambda's parameters hide aliases of the same name.
-        return node if isinstance(node, Lambda) else None
-
-    def _inside_aggregate(self, call: Call) -> Call:
-        """An alias that is itself an aggregate is not seen by another one: in SUM(v) AS v, MAX(v) both mean the column."""
-        inner = _Scope(self.qualifiers, self.columns, {name: expr for name, expr in self.aliases.items() if not _has_aggregate(expr)})
-        return replace(
-            call,
-            args=tuple(transform(arg, inner.resolve_alias) for arg in call.args),
-            where=None if call.where is None else transform(call.where, inner.resolve_alias),
-            within_group=tuple(transform(key, inner.resolve_alias) for key in call.within_group),
-        )
-
-    def having(self, node: Node) -> Node:
-        return self.plain(transform(node, self.resolve_alias))
-
-    def plain(self, node: Node) -> Expr:
-        """Columns without their source's name, in lower case: equal columns are equal however they were written."""
-
-        def change(found: Node) -> Node | None:
-            if not isinstance(found, Column):
-                return None
-            if found.qualifier is None or found.qualifier.lower() in self.qualifiers:
-                return Column(found.name.lower(), span=found.span)
-            return Field(Column(found.qualifier.lower(), span=found.span), found.name, span=found.span)
-
-        return transform(node, change)  # type: ignore[return-value]  # an expression stays one
-
-
-def _default_name(expr: Expr) -> str:
-    return expr.name if isinstance(expr, Column | Field) else render_expr(expr)
-
-
 class _Slots:
     """Collects the distinct aggregate calls of a SELECT and puts slots in their place, and in that of group keys."""
 
     def __init__(self, keys: tuple[Expr, ...]) -> None:
-        self._keys = {key: Slot(f"_k{i}") for i, key in reversed(list(enumerate(keys)))}
+        self._keys = {same_form(key): Slot(f"_k{i}") for i, key in reversed(list(enumerate(keys)))}
         self._slots: dict[Call, Slot] = {}
         self.aggregates: list[AggregateItem] = []
 
@@ -331,8 +250,8 @@ class _Slots:
     def _change(self, node: Node) -> Node | None:
         if isinstance(node, Over):
             return change_below(node, self._change)
-        if node in self._keys and not isinstance(node, Literal):
-            return self._keys[node]
+        if not isinstance(node, Literal) and (key := self._keys.get(same_form(node))) is not None:  # type: ignore[arg-type]
+            return key
         if isinstance(node, Call) and is_aggregate(node):
             if node not in self._slots:
                 slot = Slot(f"_a{len(self._slots)}")
@@ -371,24 +290,19 @@ def _has_aggregate(node: Node | None) -> bool:
     return is_aggregate(node) or any(_has_aggregate(below) for below in children(node))
 
 
-def _group_keys(select: Select, items: tuple[Item, ...], scope: _Scope) -> tuple[Expr, ...]:
-    """GROUP BY may name a column, an expression, an alias of the list, or an item by its number."""
-    keys = (_group_key(expr, items, scope) for expr in select.group_by)
+def _group_keys(select: Select, items: tuple[Item, ...]) -> tuple[Expr, ...]:
+    """GROUP BY may name an item by its number."""
+    keys = (_group_key(expr, items) for expr in select.group_by)
     return tuple(dict.fromkeys(key for key in keys if select.window is None or not is_bound(key)))
 
 
-def _group_key(expr: Expr, items: tuple[Item, ...], scope: _Scope) -> Expr:
+def _group_key(expr: Expr, items: tuple[Item, ...]) -> Expr:
     if isinstance(expr, Literal) and isinstance(expr.value, int) and not isinstance(expr.value, bool):
         return items[expr.value - 1].expr or expr
-    if not isinstance(expr, Column) or expr.qualifier is not None:
-        return scope.plain(expr)
-    name = expr.name.lower()
-    alias = scope.aliases.get(name)
-    # As in Spark, a column of the input goes before an alias of the same name.
-    return scope.plain(expr) if alias is None or name in scope.columns else alias
+    return expr
 
 
-def _speech(select: Select, scope: _Scope) -> tuple[EmitPolicy, tuple[Expr, ...]]:
+def _speech(select: Select) -> tuple[EmitPolicy, tuple[Expr, ...]]:
     """When groups speak: the contract's defaults, EMIT, and triggers."""
     window, emit = select.window, select.emit
     if select.is_distinct and not select.group_by and window is None:
@@ -398,7 +312,7 @@ def _speech(select: Select, scope: _Scope) -> tuple[EmitPolicy, tuple[Expr, ...]
     per_batch = isinstance(emit, EmitChanges) and emit.is_per_batch
     on_close = isinstance(emit, EmitFinal) or (not changes and not triggers)
     on_close = on_close or any(isinstance(t, OnWatermark | OnSessionEnd) for t in triggers)
-    when = tuple(scope.plain(t.predicate) for t in triggers if isinstance(t, WhenRow))
+    when = tuple(t.predicate for t in triggers if isinstance(t, WhenRow))
     return (
         EmitPolicy(
             every_row=changes and not per_batch,
@@ -435,11 +349,11 @@ def _partial_shape(window: WindowClause | None, emit_policy: EmitPolicy) -> tupl
             return PartialShape.WINDOWS, "panes speak before they close"
 
 
-def _time(window: WindowClause | None, scope: _Scope) -> Expr | None:
+def _time(window: WindowClause | None) -> Expr | None:
     """The window's own time column; None for the stream's event time."""
     if window is None or not isinstance(window.time, EventTime) or window.time.column is None:
         return None
-    column = scope.plain(window.time.column)
+    column = window.time.column
     known = system_column(column.name) if isinstance(column, Column) else None
     return None if known is not None and known.name == "_event_time" else column
 
@@ -455,10 +369,10 @@ def _delay(window: WindowClause | None) -> int | None:
             return None
 
 
-def _punctuation(window: WindowClause | None, scope: _Scope) -> Expr | None:
+def _punctuation(window: WindowClause | None) -> Expr | None:
     match window.watermark if window else None:
         case Punctuated(predicate=predicate):
-            return scope.plain(predicate)
+            return predicate
         case _:
             return None
 

@@ -11,7 +11,7 @@ from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN
 from windrow.model.window import EventTime, WindowClause
 from windrow.model.window_kinds import ONE_INSTANT, FixedKind, MovingKind
 from windrow.plan.join_keys import JoinKeys
-from windrow.plan.join_names import JoinInput, JoinNames
+from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.pushdown import JoinStep, Pushed
 from windrow.plan.selects import Selected, has_groups, lateness_of
 from windrow.plan.stages import Aggregate, Side
@@ -20,8 +20,8 @@ from windrow.plan.stream_joins import PAIR_START, WindowJoin
 _INNER = (JoinKind.INNER, JoinKind.CROSS)
 
 
-def windows_close(select: Select, flat: Select, inputs: tuple[JoinInput, ...], pushed: Pushed, names: JoinNames) -> bool:
-    """Whether two streams are joined inside windows, each as a whole when it closes.
+def windows_close(select: Select, inputs: tuple[JoinInput, ...], pushed: Pushed, columns: JoinedColumns) -> bool:
+    """Whether two streams are joined inside windows, each as a whole when it closes. WHERE is what is left of it.
 
     Pairs that are only counted need not wait for that where windows do not move and nobody asks who met nothing.
     """
@@ -32,9 +32,9 @@ def windows_close(select: Select, flat: Select, inputs: tuple[JoinInput, ...], p
     if len(joined) != 1 or select.joins[joined[0]].within is not None or select.joins[joined[0]].is_asof:
         return False
     step = pushed.steps[joined[0]]
-    if _is_bounded(step, flat, names):
+    if _is_bounded(step, select, columns):
         return False
-    is_grouped, is_outer = has_groups(flat), step.kind not in _INNER
+    is_grouped, is_outer = has_groups(select), step.kind not in _INNER
     match window.kind:
         case MovingKind():
             return True
@@ -46,13 +46,13 @@ def windows_close(select: Select, flat: Select, inputs: tuple[JoinInput, ...], p
             return False
 
 
-def _is_bounded(step: JoinStep, flat: Select, names: JoinNames) -> bool:
+def _is_bounded(step: JoinStep, select: Select, columns: JoinedColumns) -> bool:
     def side_of(column: Column) -> SideName | None:
-        if names.type_of(column) not in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN):
+        if columns.type_of(column) not in (TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN):
             return None
         return "right" if column.name.partition(".")[0] == step.right else "left"
 
-    said_after = conjuncts(flat.where) if step.kind in _INNER else ()
+    said_after = conjuncts(select.where) if step.kind in _INNER else ()
     return find_bound([*step.conditions, *said_after], side_of) is not None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from windrow.catalog.binding import meaning
 from windrow.catalog.scope import Alias, Resolved, Scope, is_aggregate, walk_own
 from windrow.check.blocks import Block, Context, Place
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Column, Expr, Literal, Node, Over, Star, children, transform
+from windrow.model.expr import Call, Column, Expr, Lambda, Literal, Node, Over, Star, children
 from windrow.model.query import Select, SelectItem, Union
 from windrow.model.system import Origin
 from windrow.sql import render_expr
@@ -36,13 +37,13 @@ def group_keys(block: Block) -> frozenset[Expr] | None:
         expanded = expand_key(expr, block)
         if expanded is None or not _is_resolved(expanded, block.scopes.rows) or _has_unknown_call(expanded, block.scopes.rows):
             return None
-        keys.add(_normal(expanded, block.scopes.rows))
+        keys.add(normal_key(expanded, block))
     return frozenset(keys)
 
 
 def normal_key(expr: Expr, block: Block) -> Expr:
     """Equal to the entry of ``group_keys`` that means the same."""
-    return _normal(expr, block.scopes.rows)
+    return meaning(expr, block.select, block.scopes.rows)
 
 
 def expand_key(expr: Expr, block: Block) -> Expr | None:
@@ -69,31 +70,18 @@ def _has_unknown_call(expr: Expr, scope: Scope) -> bool:
     return any(isinstance(node, Call) and scope.names.function(node.name) is None for node in walk_own(expr))
 
 
-def _normal(expr: Expr, scope: Scope) -> Expr:
-    """Equal for expressions that mean the same column however it was written."""
-
-    def change(node: Node) -> Node | None:
-        if isinstance(node, Column):
-            found = scope.resolve(node)
-            owner = found.source.name if isinstance(found, Resolved) and found.source is not None else node.qualifier
-            return Column(node.name.lower(), owner.lower() if owner else None)
-        if isinstance(node, Call) and node.name != node.name.lower():
-            return transform(replace(node, name=node.name.lower()), change)
-        return None
-
-    return transform(expr, change)
-
-
 def _judge(node: Node, place: Place, keys: frozenset[Expr], block: Block) -> Iterator[Diagnostic]:
     if isinstance(node, Select | Union | Star):
         return
     if isinstance(node, Column):
         yield from _judge_column(node, place, keys, block)
         return
-    if _normal(node, block.scopes.rows) in keys:  # type: ignore[arg-type]  # sort keys and frames are in no set of keys
+    if normal_key(node, block) in keys:  # type: ignore[arg-type]  # sort keys and frames are in no set of keys
         return
     if isinstance(node, Call) and (is_aggregate(node, block.scopes.names) or block.scopes.names.function(node.name) is None):
         return
+    if isinstance(node, Lambda):
+        place = replace(place, scope=place.scope.with_parameters(node.parameters))
     below = (*children(node.call), *children(node.spec)) if isinstance(node, Over) else children(node)
     for child in below:
         yield from _judge(child, place, keys, block)
@@ -107,7 +95,7 @@ def _judge_column(column: Column, place: Place, keys: frozenset[Expr], block: Bl
         return
     if found.system is not None and found.system.origin is not Origin.ROW and found.system.origin in place.scope.emits:
         return
-    if _normal(column, block.scopes.rows) in keys or not _is_inner(column, block):
+    if normal_key(column, block) in keys or not _is_inner(column, block):
         return
     message = f'"{column.name}" is neither in GROUP BY nor aggregated ({place.clause})'
     yield Diagnostic("WR231", message, column.span, _hint(column, block))
