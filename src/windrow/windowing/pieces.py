@@ -17,6 +17,7 @@ import polars as pl
 from windrow.windowing.chains import CHAIN, chain_numbers
 from windrow.windowing.columns import COUNT, FIRST, LAST, NEVER, REVISION, Layout, join_on
 from windrow.windowing.emit_policy import DIRTY, EMITTED_AT
+from windrow.windowing.lateness import is_over
 from windrow.windowing.session_intervals import Bounds, Part, SessionRules, cut
 from windrow.windowing.step import BatchTime
 
@@ -78,7 +79,7 @@ class Pieces:
 
         A cut at or before the watermark would make a session that is over, so the row that asks for it comes too late.
         """
-        moment = pl.when(pl.col(LAST) <= tick.watermark_before - self.lateness).then(pl.lit(NEVER, pl.Int64)).otherwise(FIRST)
+        moment = pl.when(is_over(pl.col(LAST), self.lateness, tick.watermark_before)).then(pl.lit(NEVER, pl.Int64)).otherwise(FIRST)
         marked = pieces.with_columns(moment.alias(_MOMENT))
         books = (REACHED, REVISION, *self.books)
         columns = (*self.layout.keys, *self.columns, OPENED, *books)
@@ -135,8 +136,8 @@ class Pieces:
         """New numbers for chains that are longer than the limit, or over. Most are neither, and only the others are taken row by row."""
         assert self.bounds.most is not None
         first, last = pl.col(_PART_FIRST).min().over(CHAIN), pl.col(_PART_LAST).max().over(CHAIN)
-        is_over = self.chain_end() + self.lateness <= tick.rejects_by
-        long = every.select(pl.arg_where((last - first >= self.bounds.most) | is_over)).to_series()
+        has_ended = is_over(self.chain_end(), self.lateness, tick.rejects_by)
+        long = every.select(pl.arg_where((last - first >= self.bounds.most) | has_ended)).to_series()
         if not long.len():
             return every[CHAIN]
         numbers: list[int | None] = []
@@ -153,4 +154,4 @@ class Pieces:
 
     def _judge(self, tick: BatchTime) -> Callable[[int, bool], bool]:
         """Whether a session that ends then is over for good. What is held is judged by what has closed everywhere."""
-        return lambda end, is_held: end + self.lateness <= (tick.watermark_before if is_held else tick.rejects_by)
+        return lambda end, is_held: is_over(end, self.lateness, tick.watermark_before if is_held else tick.rejects_by)

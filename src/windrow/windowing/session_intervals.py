@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from windrow.windowing.lateness import is_over
+
 
 class Bounds(NamedTuple):
     """What makes rows of one group a session: at most ``gap`` apart, and less than ``most`` after its first."""
@@ -108,7 +110,7 @@ class SessionRules:
         runs = self._with(held, own) or self._cut_anew(held, own)
         grown = next(run for run in runs if member in run.members)
         is_alone = len(grown.members) == 1
-        if self.end(grown) + self.lateness <= (self.watermark if is_alone else self.closed_by):
+        if is_over(self.end(grown), self.lateness, self.watermark if is_alone else self.closed_by):
             return self._include(group, member)
         self._held[group] = runs
         return grown

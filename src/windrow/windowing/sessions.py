@@ -31,6 +31,7 @@ from windrow.windowing.columns import (
 )
 from windrow.windowing.delta_table import DeltaTable
 from windrow.windowing.emit_policy import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, EmitPolicy
+from windrow.windowing.lateness import is_over
 from windrow.windowing.pieces import HELD, LEADS, OPENED, REACHED, Pieces
 from windrow.windowing.session_intervals import Bounds, SessionInterval, SessionRules, Span
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
@@ -64,7 +65,7 @@ class SessionStep:
             shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.emit_policy.by_row else self._together(shelf, rows, tick)
         shelf, early = self._interval_emissions(shelf, tick)
         shelf, closed = self._close(shelf, tick)
-        shelf = shelf.keep(self._pieces.held_end() + self.lateness > tick.watermark_after)
+        shelf = shelf.keep(~is_over(self._pieces.held_end(), self.lateness, tick.watermark_after))
         return StepResult(shelf.tables(), stack([spoken, early, closed]), rejected)
 
     def _together(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
@@ -246,7 +247,7 @@ class SessionStep:
         """Runs of partials, and those that are over: nothing of them is held, and so each of their rows is too late."""
         every = every.sort(*self.layout.keys, FIRST, LAST, nulls_last=False)
         every = every.with_columns(chain_numbers(every, self.layout.keys, self.gap))
-        is_gone = (self._pieces.chain_end() + self.lateness <= tick.rejects_by) & ~pl.col(HELD).any().over(CHAIN)
+        is_gone = is_over(self._pieces.chain_end(), self.lateness, tick.rejects_by) & ~pl.col(HELD).any().over(CHAIN)
         judged = every.with_columns(is_gone.alias("_gone"))
         return judged.filter(~pl.col("_gone")).drop("_gone"), judged.filter(pl.col("_gone")).drop("_gone")
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from windrow.model.window_kinds import FixedKind
 from windrow.windowing.columns import COUNT, EMISSION, END, FINAL, LATE, NEVER, REVISION, SLICE, START, Layout, join_on
+from windrow.windowing.lateness import latest_end_over
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 HELD, FRESH, EMITTED = "held", "fresh", "emitted"
@@ -51,7 +52,7 @@ class SliceStep:
         """Windows that had closed and are still kept, and that rows of this batch fell into: emitted again."""
         if not self.lateness or rows is None or tick.before is None:
             return None
-        least_end = max(tick.before - self.lateness, tick.evicted)
+        least_end = max(latest_end_over(tick.before, self.lateness), tick.evicted)
         touched = self._windows(rows.select(*self.layout.keys, SLICE), least_end, tick.before)
         if not touched.height:
             return None

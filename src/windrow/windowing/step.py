@@ -9,6 +9,7 @@ from typing import Protocol
 import polars as pl
 
 from windrow.windowing.columns import NEVER
+from windrow.windowing.lateness import latest_end_over
 
 # State is a few named tables; a table that has no row yet may be missing.
 Tables = Mapping[str, pl.DataFrame]
@@ -42,7 +43,7 @@ class BatchTime:
 
     def retention_bound(self, lateness: int) -> int:
         """Windows that end at or before this are let go by the end of the batch."""
-        return max(self.watermark_after - lateness, min(self.evicted, self.watermark_after))
+        return max(latest_end_over(self.watermark_after, lateness), min(self.evicted, self.watermark_after))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import polars as pl
 from windrow.model.window_kinds import FixedKind
 from windrow.windowing.columns import COUNT, END, FOREVER, NEVER, START, join_on
 from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, TIME, Until, alike, with_keys
+from windrow.windowing.lateness import over_at
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 SIDE = "_side"  # 0: left, 1: right
@@ -36,7 +37,7 @@ class FixedWindows:
         if tick.watermark_after <= NEVER:
             return rows.clear().with_columns(pl.lit(0, pl.Int64).alias(START), pl.lit(0, pl.Int64).alias(END))
         step, last = self.kind.pane_step, self.kind.last_pane(pl.col(TIME))
-        closes = self.kind.end_of(last) + self.lateness
+        closes = over_at(self.kind.end_of(last), self.lateness)
         # The windows of a row are numbered from its last one backwards.
         first_closing = _up(closes - tick.watermark_after, step).clip(lower_bound=0)
         closed = _up(closes - tick.watermark_before, step) if tick.watermark_before > NEVER else pl.lit(FOREVER, pl.Int64)

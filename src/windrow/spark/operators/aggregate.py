@@ -44,6 +44,7 @@ from windrow.spark.state.backend import DriverState, Gathered, StateBackend, kep
 from windrow.spark.state.job_state import having_name
 from windrow.windowing.columns import EMISSION, END, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS, Panes
+from windrow.windowing.lateness import latest_end_over
 from windrow.windowing.step import BatchTime
 
 
@@ -222,7 +223,11 @@ class AggregateOperator(Operator[Aggregate]):
         columns = [*(table[key] for key in keys), *bounds, let_out, table[REVISION]]
         verdicts = pa.table(columns, names=[*keys, START, END, LET_OUT, REVISION])
         given = run.steps[stage.name]
-        given.verdicts, given.retention_bound, given.panes = verdicts, tick.watermark_after - stage.lateness, _panes_of(stage)
+        given.verdicts, given.retention_bound, given.panes = (
+            verdicts,
+            latest_end_over(tick.watermark_after, stage.lateness),
+            _panes_of(stage),
+        )
         judged, known = run.state.settle_having(stage.name, verdicts, given.retention_bound, given.panes)
         run.tables[having_name(stage.name)] = known
         kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())

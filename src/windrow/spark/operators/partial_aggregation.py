@@ -31,7 +31,7 @@ from windrow.spark.scan.diverted_rows import JUDGED_TIME, JUDGED_WATERMARK, dive
 from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SLICE
 from windrow.windowing.emit_policy import WHEN
 from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
-from windrow.windowing.lateness import first_closed_at, given_up_at, pane_given_up_at
+from windrow.windowing.lateness import first_closed_at, is_open_sql, is_over_sql
 from windrow.windowing.sessions import LATE_ID
 
 _MARK = "_mark"  # watermark of its own partition when a row came
@@ -182,7 +182,7 @@ def _lateness(stage: Aggregate, request: PartialAggregation) -> str:
         return "false"
     at = _placed_at(stage)
     gone = "" if request.gone is None else f" OR {fixed.last_end(at)} <= {request.gone}"
-    return f"{given_up_at(fixed, at, stage.lateness)} <= {request.mark}{gone}"
+    return is_over_sql(fixed.last_end(at), stage.lateness, request.mark) + gone
 
 
 def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
@@ -190,7 +190,7 @@ def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
     fixed = fixed_of(stage)
     if fixed is None or not isinstance(stage.late, IncludeInNext):
         return None
-    return f"{given_up_at(fixed, _placed_at(stage), stage.lateness)} <= {request.mark}"
+    return is_over_sql(fixed.last_end(_placed_at(stage)), stage.lateness, request.mark)
 
 
 def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
@@ -232,7 +232,7 @@ def _slice_sql(stage: Aggregate, request: PartialAggregation) -> str:
     panes = f"sequence({fixed.first_pane(SqlTime(TIME))}, {last}, {fixed.pane_step}L)"
     pane = SqlTime("s")
     gone = "" if request.gone is None else f" AND {fixed.end_of(pane)} > {request.gone}"
-    open_ones = f"filter({panes}, s -> {pane_given_up_at(fixed, pane, stage.lateness)} > {request.mark}{gone})"
+    open_ones = f"filter({panes}, s -> {is_open_sql(fixed.end_of(pane), stage.lateness, request.mark)}{gone})"
     return f"explode_outer(CASE WHEN _judged = 0 THEN {_moved(stage, request, open_ones, 'sequence({0}, {1}, {2}L)')} END)"
 
 

@@ -11,6 +11,7 @@ from windrow.plan.stages import Aggregate, StreamJoin
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.spark.execution.dead_letters import Lateness
 from windrow.spark.scan.diverted_rows import judgement_of
+from windrow.windowing.lateness import late_by
 
 
 def late_for_windows(stage: Aggregate, row: Mapping[str, Any]) -> Lateness | None:
@@ -19,9 +20,9 @@ def late_for_windows(stage: Aggregate, row: Mapping[str, Any]) -> Lateness | Non
     if time is None or watermark is None:
         return None
     end = _last_end(stage, time)
-    late_by = watermark - end - stage.lateness
+    over_for = late_by(end, stage.lateness, watermark)
     # A window may have been let go before its time, to make room: it was over for so long.
-    return Lateness(watermark, late_by if late_by >= 0 else watermark - end, end)
+    return Lateness(watermark, over_for if over_for >= 0 else watermark - end, end)
 
 
 def _last_end(stage: Aggregate, time: int) -> int:
@@ -40,9 +41,9 @@ def late_for_join(stage: StreamJoin, row: Mapping[str, Any], watermark: int) -> 
         return None
     if isinstance(stage, WindowJoin):
         end = time + stage.window.own_length if isinstance(stage.window, MovingKind) else stage.window.last_end(time)
-        return Lateness(watermark, watermark - end - stage.lateness, end)
+        return Lateness(watermark, late_by(end, stage.lateness, watermark), end)
     inside = None if isinstance(stage, AsofJoin) else stage.inside
     if inside is None:
         return Lateness(watermark, watermark - time)
     end = time - (time - inside.offset) % inside.advance + inside.size
-    return Lateness(watermark, watermark - (end + inside.lateness if inside.judges_first else time), end)
+    return Lateness(watermark, late_by(end, inside.lateness, watermark) if inside.judges_first else watermark - time, end)

@@ -21,7 +21,7 @@ from windrow.spark.query.runner import LazyRelation
 from windrow.spark.row_columns import JUDGED, ROW, ROWS_COUNT
 from windrow.spark.state.backend import Gathered
 from windrow.windowing.columns import COUNT, NEVER, SLICE
-from windrow.windowing.lateness import given_up_at
+from windrow.windowing.lateness import is_over
 
 
 class SharedPass:
@@ -59,7 +59,7 @@ def share_of(stage: Aggregate, shared: SharedAggregation, fed: pa.Table, waterma
     assert fixed is not None, "only fixed windows share"
     at = pl.col(SLICE)
     reached = NEVER if watermark is None else watermark
-    is_gone = (given_up_at(fixed, at, stage.lateness) <= reached) | (fixed.last_end(at) <= evicted)
+    is_gone = is_over(fixed.last_end(at), stage.lateness, reached) | (fixed.last_end(at) <= evicted)
     is_in_time = (pl.col(JUDGED) == Fate.LATE.value) & ~is_gone
     told = pl.DataFrame({SLICE: pl.from_arrow(fed[SLICE]), JUDGED: pl.from_arrow(fed[JUDGED])}).select(
         fixed.slice_start(at),

@@ -16,6 +16,7 @@ from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState
 from windrow.windowing.columns import EMISSION, END, FINAL, REVISION, START
 from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID, TIME, alike
+from windrow.windowing.lateness import over_at
 from windrow.windowing.step import BatchTime, WindowStep
 from windrow.windowing.window_joins import SIDE, FixedWindows, SessionWindows, WindowSideStep, pairs_in_windows, unpaired
 
@@ -88,7 +89,7 @@ class WindowJoiner:
         keys = key_names(self._stage)
         placed = alike(self._placed(sides[0]), self._placed(sides[1]), keys)
         both = pl.concat([rows.with_columns(pl.lit(index).alias(SIDE)) for index, rows in enumerate(placed)], how="vertical_relaxed")
-        found = windows.sessions(both, keys).with_columns((pl.col(END) + windows.lateness).alias("_closes"))
+        found = windows.sessions(both, keys).with_columns(over_at(pl.col(END), windows.lateness).alias("_closes"))
         own = [found.filter(pl.col(SIDE) == index).drop(SIDE) for index in (0, 1)]
         kept = []
         for index, side in enumerate(sides):
