@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from windrow.check.codes import CODES as CHECK_CODES
 from windrow.cli.codes import CODES as CLI_CODES
+from windrow.config.codes import CODES as CONFIG_CODES
 from windrow.connectors.codes import CODES as CONNECTOR_CODES
 from windrow.model.fate import FATE_CODES
 from windrow.sql.codes import SYNTAX_CODES
@@ -109,7 +110,7 @@ OTHER_CODES: dict[str, str] = {
     "WR905": "the JUnit report cannot be written",
 }
 
-DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)
+DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CONFIG_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)
 
 ALL_CODES: Mapping[str, str] = MappingProxyType({code: codes[code] for codes in DECLARED for code in codes})
 """Code to meaning.

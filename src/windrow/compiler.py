@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from windrow.catalog.known_columns import with_known_columns
 from windrow.check import check, in_order
 from windrow.errors import Diagnostic, SqlError, WindrowError
 from windrow.introspection import Answer, answers
+from windrow.model.place import SourceText
 from windrow.model.statement import CreateStream, CreateTable, Script
 from windrow.plan import Plan, plan_script
 from windrow.plan.explain import Format, explain
-from windrow.sql import Reading, read, unaffected
+from windrow.sql import Reading, read_source, substitute, unaffected
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,17 @@ def compile_sql(text: str, name: str = "<sql>", env: Mapping[str, str] | None = 
 
     Where ``name`` is the path of a file, Python functions are looked for beside it; else in the working folder.
     """
-    path = Path(name)
+    return compile_source(SourceText(substitute(text, env or {}, name), name, text))
+
+
+def compile_source(source: SourceText, change: Callable[[Script], Script] | None = None) -> Compiled:
+    """The same of a text whose placeholders have their values; ``change`` is what an environment makes of its statements."""
+    path = Path(source.name)
     folder = path.parent if path.is_file() else Path()
-    reading = read(text, name, env)
+    reading = read_source(source)
     if reading.faults:
-        raise SqlError(in_order((*reading.faults, *_faults_around(reading, folder))), reading.script.source)
-    return compile_script(reading.script, folder=folder)
+        raise SqlError(in_order((*reading.faults, *_faults_around(reading, folder))), source)
+    return compile_script(reading.script if change is None else change(reading.script), folder=folder)
 
 
 def _faults_around(reading: Reading, folder: Path) -> tuple[Diagnostic, ...]:

@@ -20,6 +20,8 @@ class Settings(BaseSettings):
 
     debug: bool = False
     master: str | None = Field(default=None, min_length=1)
+    # Which environment of windrow.yaml, where the command line names none.
+    env: str | None = Field(default=None, min_length=1)
     state: str = Field(default=".windrow", min_length=1)
     parallelism: int | None = Field(default=None, ge=1)
     # Where jars are kept; a folder of the user's own where none is given.
@@ -30,6 +32,11 @@ class Settings(BaseSettings):
     @property
     def cache_folder(self) -> Path:
         return self.cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "windrow")
+
+    @property
+    def given_state(self) -> str | None:
+        """Where state lives, if the environment says so itself."""
+        return self.state if "state" in self.model_fields_set else None
 
     @property
     def default_master(self) -> str:

@@ -65,13 +65,14 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 BELOW_JOBS = set(MAY_IMPORT)
 MAY_IMPORT["jobs"] = BELOW_JOBS
-MAY_IMPORT["testing"] = {*BELOW_JOBS, "jobs"}
+MAY_IMPORT["config"] = {*BELOW_JOBS, "jobs.options"}
+MAY_IMPORT["testing"] = {*BELOW_JOBS, "jobs", "config"}
 MAY_IMPORT["api"] = {*BELOW_JOBS, "jobs"}
 MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "api"}
-MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "testing", "api", "server"}
+MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "config", "testing", "api", "server"}
 # The list of all codes, for the documentation.
 MAY_IMPORT["__main__"] = {"cli"}
-MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "cli"}
+MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "config", "cli"}
 
 # The rooms of ``spark``, each of which may import those before it. What Spark does not promise comes first; a batch is compiled, queried,
 # scanned, kept as state, carried along with its accounts, looked up in tables, processed by operators, and all of that is executed.
@@ -108,6 +109,7 @@ CONFINED: dict[str, set[str]] = {
     "polars": {"aggregates", "windowing", "otap", "spark", "connectors", "jobs", "testing"},
     "pyarrow": {"storage", "aggregates", "windowing", "otap", "spark.internals", "spark", "connectors", "jobs", "testing"},
     "typer": {"cli"},
+    "yaml": {"config"},
     "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
     "confluent_kafka": {"connectors", "local"},

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.reference.configuration import configuration_keys, foreign_keys, section_keys
 from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
@@ -79,6 +80,9 @@ REGIONS: dict[str, Callable[[], str]] = {
     "memory source": lambda: connector_side("memory", "source"),
     "system columns": system_columns,
     "run settings": run_settings,
+    "configuration keys": configuration_keys,
+    "configuration windows": lambda: section_keys("windows"),
+    "configuration of other systems": foreign_keys,
     "row codes": row_codes,
     "corpus": corpus_index,
     "benchmark windows": lambda: result_table("windows"),

@@ -60,10 +60,18 @@ def _option(name: str, text: str, metavar: str | None = None) -> typer.models.Op
     return made
 
 
+Env = Annotated[str | None, _option("--env", "An environment of windrow.yaml, such as prod.", "NAME")]
 SqlFile = Annotated[str, typer.Argument(metavar="FILE", help="A SQL file; - reads standard input.", show_default=False)]
 SqlFiles = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)]
-CaseFiles = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Cases: .jsonl, one a line, or .json.", show_default=False)]
+CaseFiles = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...|DIR", help="Cases: .jsonl, one a line, or .json; or a folder with windrow.yaml.", show_default=False),
+]
 Target = Annotated[str, typer.Argument(metavar="FILE|STATE_DIR", help="The SQL file that ran, or its state folder.", show_default=False)]
+
+RunFile = Annotated[
+    str, typer.Argument(metavar="FILE|DIR", help="A SQL file, - for standard input, or a folder with windrow.yaml.", show_default=False)
+]
 
 FormOption = Annotated[Form, typer.Option("--format", help="For people or for programs.")]
 ShapeOption = Annotated[Shape, typer.Option("--format", help="A tree, JSON, a Mermaid flowchart; dot and svg draw the topology.")]

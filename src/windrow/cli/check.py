@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli.app import WRONG
-from windrow.cli.arguments import Form, FormOption
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.arguments import Env, Form, FormOption
+from windrow.cli.files import shown_name
+from windrow.cli.project import chosen_for, compile_chosen, files_of, is_project
 
 if TYPE_CHECKING:
     from windrow.errors import Diagnostic, WindrowError
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 def check_files(
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="FILE...|DIR", help="SQL files, - for standard input, or a folder with windrow.yaml.", show_default=False),
     ] = None,
+    env: Env = None,
     form: FormOption = Form.text,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors: exit code 2.")] = False,
     system_columns: Annotated[bool, typer.Option("--system-columns", help="Print the reference of system columns.")] = False,
@@ -31,8 +34,8 @@ def check_files(
     if not files:
         raise typer.BadParameter("name at least one file, or - for standard input", param_hint="FILE...")
     faults: list[dict[str, Any]] = []
-    for file in files:
-        text, warnings, found = _check(file)
+    for file in _named(files, env):
+        text, warnings, found = _check(file, env)
         faults += found
         if form is Form.text:
             print(text)
@@ -46,22 +49,34 @@ def check_files(
         raise typer.Exit(WRONG)
 
 
-def _check(file: str) -> tuple[str, list[str], list[dict[str, Any]]]:
+def _named(files: list[str], env: str | None) -> list[str]:
+    """Every file, and those of every project."""
+    found: list[str] = []
+    for file in files:
+        found += [str(path) for path in files_of(chosen_for(file, env))] if is_project(file) else [file]
+    return found
+
+
+def _check(file: str, env: str | None) -> tuple[str, list[str], list[dict[str, Any]]]:
     """What to print about a file, its warnings, and all that was found as plain values."""
-    from windrow.compiler import compile_sql
     from windrow.errors import WindrowError
-    from windrow.settings import environment
 
     name = shown_name(file)
     try:
-        compiled = compile_sql(read_sql(file), name, environment())
+        compiled = compile_chosen(file, chosen_for(file, env))
     except WindrowError as error:
-        return f"{name}:\n{error}", [], _faults(name, error)
+        return f"{_source_name(error) or name}:\n{error}", [], _faults(name, error)
     statements, jobs = len(compiled.script.statements), len(compiled.plan.jobs)
     source, found = compiled.script.source, compiled.warnings
     told = f", {_count(len(found), 'warning')}" if found else ""
     line = f"{name}: {_count(statements, 'statement')}, {_count(jobs, 'job')}{told}"
     return line, [each.render(source) for each in found], [_fault(name, each, source) for each in found]
+
+
+def _source_name(error: WindrowError) -> str | None:
+    from windrow.errors import SqlError
+
+    return error.source.name if isinstance(error, SqlError) else None
 
 
 def _faults(name: str, error: WindrowError) -> list[dict[str, Any]]:
@@ -77,7 +92,7 @@ def _fault(name: str, diagnostic: Diagnostic, source: SourceText | None) -> dict
     start = (None, None) if span is None or source is None else source.position(span.start)
     end = (None, None) if span is None or source is None else source.position(span.end)
     return {
-        "file": name,
+        "file": name if span is None or source is None else source.name_at(span.start),
         "code": diagnostic.code,
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,

@@ -35,6 +35,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "Look at the state of a job, and take it back to an earlier batch.",
         {"list": "states:list_versions", "show": "states:show_state", "restore": "states:restore_state"},
     ),
+    "config": (
+        "windrow.yaml: what holds in an environment, and where it comes from.",
+        {"show": "config:show_config", "diff": "config:diff_config", "schema": "config:print_schema"},
+    ),
     "kafka": (
         "A Kafka broker on this machine, to try things with.",
         {"up": "kafka:up", "down": "kafka:down", "status": "kafka:status"},

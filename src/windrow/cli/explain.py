@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Reach, Shape, ShapeOption, SqlFile, State
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.arguments import Env, Reach, Shape, ShapeOption, SqlFile, State
 from windrow.cli.observing import NEWEST, JobName, Newest, observed_jobs, print_json
+from windrow.cli.project import chosen_for, compile_chosen
 
 if TYPE_CHECKING:
     from windrow.diagnosis.analysis import Analysis
@@ -34,6 +34,7 @@ def explain_file(
     state: State = None,
     job: JobName = None,
     settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Show how a file would run, and why so, without starting Spark. With --analyze: how it does run."""
     from windrow.errors import UsageError
@@ -46,15 +47,13 @@ def explain_file(
     elif analyze:
         _analyze(observed_jobs(file, state, job, settings), shape, batches, span, is_verbose=verbose)
     else:
-        _plan(file, shape)
+        _plan(file, shape, env)
 
 
-def _plan(file: str, shape: Shape) -> None:
-    from windrow.compiler import compile_sql
+def _plan(file: str, shape: Shape, env: str | None) -> None:
     from windrow.plan.explain import explain
-    from windrow.settings import environment
 
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    compiled = compile_chosen(file, chosen_for(file, env))
     print(explain(compiled.plan, "json" if shape is Shape.json else "mermaid" if shape is Shape.mermaid else "text"))
 
 
@@ -108,13 +107,11 @@ def standing(observed: ObservedJob, analysis: Analysis) -> str:
 
 def _topology(file: str, shape: Shape, state: str | None, job: str | None, settings: list[str] | None, batches: int) -> None:
     """With numbers where the job has run; the plan alone where it has not."""
-    from windrow.compiler import compile_sql
     from windrow.diagnosis.analysis import analyze
     from windrow.diagnosis.topology import draw, topology_of
     from windrow.errors import UsageError
-    from windrow.settings import environment
 
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    compiled = compile_chosen(file, chosen_for(file, None))
     drawn = []
     for one in compiled.plan.jobs:
         if job is not None and one.name != job:

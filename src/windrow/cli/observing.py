@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.files import shown_name
+from windrow.cli.project import chosen_for, compile_chosen
 from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
@@ -20,12 +21,10 @@ NEWEST = 100
 
 def observed_jobs(file: str, state: str | None, job: str | None, settings: list[str] | None) -> list[ObservedJob]:
     """The jobs of a file that have a state folder; an error where none has."""
-    from windrow.compiler import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.observed import ObservedJob
-    from windrow.settings import environment
 
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    compiled = compile_chosen(file, chosen_for(file, None))
     jobs = [one for one in compiled.plan.jobs if job is None or one.name == job]
     if not jobs:
         names = ", ".join(one.name for one in compiled.plan.jobs)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli.arguments import Form, FormOption, SqlFile, State
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.files import shown_name
+from windrow.cli.project import chosen_for, compile_chosen
 from windrow.cli.state_option import opened_state
 from windrow.cli.times import option_time, show_nanos
 
@@ -83,12 +84,10 @@ def reprocess_windows(
 
 
 def _receivers(file: str, state: str | None) -> list[JobReceivers]:
-    from windrow.compiler import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.receivers import JobReceivers
-    from windrow.settings import environment
 
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    compiled = compile_chosen(file, chosen_for(file, None))
     jobs = [job for job in compiled.plan.jobs if any(read.connector == "otap" for read in job.reads)]
     if not jobs:
         raise UsageError("WR885", f"{shown_name(file)} reads no OTAP source", "CREATE STREAM logs WITH ('connector' = 'otap', ...)")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Interval, Master, Settings, SqlFile, State
-from windrow.cli.files import read_sql, shown_name, stem
+from windrow.cli.arguments import Env, Interval, Master, RunFile, Settings, State
+from windrow.cli.files import stem
+from windrow.cli.project import Chosen, chosen_for, compile_chosen, files_of, working_in
 
 if TYPE_CHECKING:
+    from windrow.cli.session import Launch
+    from windrow.compiler import Compiled
     from windrow.jobs.options import Mode
 
 
 def run(
-    file: SqlFile,
+    file: RunFile,
+    env: Env = None,
     once: Annotated[bool, typer.Option("--once", help="Take in what is there, keep windows open, stop.")] = False,
     until_end: Annotated[bool, typer.Option("--until-end", help="Treat the input as bounded: take it in and close every window.")] = False,
     state: State = None,
@@ -28,31 +31,62 @@ def run(
     trigger_interval: Interval = None,
 ) -> None:
     """Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise. The same command resumes where the last run stopped."""
-    from windrow.cli.session import RunRequest, run_file
+    from windrow.cli.session import Launch, RunRequest, run_files
     from windrow.cli.set_options import read_settings
-    from windrow.compiler import compile_sql
-    from windrow.settings import environment, load_settings
+    from windrow.settings import load_settings
 
-    defaults = load_settings()
-    request = RunRequest(
-        mode=_mode(once, until_end),
-        state=state or str(Path(defaults.state, stem(file))),
-        master=master or defaults.default_master,
-        settings=read_settings(settings or []),
-        trigger_interval_ms=_millis(trigger_interval),
-        is_quiet=quiet,
-        is_json=as_json,
-        again=_command(file, once, until_end, state),
-        letters=f"windrow dead-letters {state or file}",
-    )
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
-    if not quiet:
+    mode = _mode(once, until_end)
+    again = _command(file, env, once, until_end, state)
+    with working_in(file) as files_in:
+        chosen = chosen_for(files_in or file, env)
+        defaults = load_settings()
+        files = [file] if files_in is None else [str(path) for path in files_of(chosen)]
+        launches = [
+            Launch(_compiled(one, chosen, is_quiet=quiet), chosen.state(_below(state, files, one), defaults, stem(one))) for one in files
+        ]
+        request = RunRequest(
+            mode=mode,
+            state=launches[0].state,
+            master=chosen.master(master, defaults),
+            settings={**chosen.settings, **read_settings(settings or [])},
+            trigger_interval_ms=_millis(trigger_interval or chosen.value("trigger_interval")),
+            is_quiet=quiet,
+            is_json=as_json,
+            again=again,
+            letters=f"windrow dead-letters {launches[0].state if state or chosen.name else file}" if len(files) == 1 else "",
+            environment=chosen.line,
+        )
+        _refuse_one_state_for_two(launches, files)
+        if any(launch.compiled.plan.jobs or not launch.compiled.answers for launch in launches):
+            run_files(launches, request)
+
+
+def _compiled(file: str, chosen: Chosen, *, is_quiet: bool) -> Compiled:
+    """A file, after its warnings and its answers are told."""
+    compiled = compile_chosen(file, chosen)
+    if not is_quiet:
         for warning in compiled.warnings:
             print(warning.render(compiled.script.source), file=sys.stderr)
     for answer in compiled.answers:
         print(f"{answer}\n")
-    if compiled.plan.jobs or not compiled.answers:
-        run_file(compiled, request)
+    return compiled
+
+
+def _below(state: str | None, files: list[str], file: str) -> str | None:
+    """With several files, --state is the folder of their folders."""
+    return state if state is None or len(files) == 1 else f"{state.rstrip('/')}/{stem(file)}"
+
+
+def _refuse_one_state_for_two(launches: list[Launch], files: list[str]) -> None:
+    from windrow.errors import UsageError
+
+    seen: dict[str, str] = {}
+    for launch, file in zip(launches, files, strict=True):
+        if launch.state in seen:
+            raise UsageError(
+                codes.CONFLICT, f"{seen[launch.state]} and {file} would share the state {launch.state}", "give one of them another name"
+            )
+        seen[launch.state] = file
 
 
 def demo(
@@ -90,7 +124,14 @@ def _millis(text: str | None) -> int:
     return micros // 1000
 
 
-def _command(file: str, once: bool, until_end: bool, state: str | None) -> str:
+def _command(file: str, env: str | None, once: bool, until_end: bool, state: str | None) -> str:
     """What to type to go on."""
-    words = ["windrow", "run", file, *(["--once"] if once else []), *(["--until-end"] if until_end else [])]
+    words = [
+        "windrow",
+        "run",
+        file,
+        *(["--env", env] if env else []),
+        *(["--once"] if once else []),
+        *(["--until-end"] if until_end else []),
+    ]
     return " ".join([*words, *(["--state", state] if state else [])])

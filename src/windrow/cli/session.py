@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windrow.cli import codes
 from windrow.cli.live import Drawn, Hidden, Loads, Plain, View
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from windrow.compiler import Compiled
     from windrow.jobs.options import Mode
+    from windrow.plan.stages import Job
 
 _GLANCE = 0.25
 LOG = "spark.log"
@@ -49,6 +50,8 @@ class RunRequest:
     has_report: bool = True
     again: str = ""
     letters: str = ""
+    # What windrow.yaml has to do with it.
+    environment: str = ""
     # Where status and report go; chosen by what standard output is, if not given.
     console: Console | None = None
 
@@ -57,26 +60,39 @@ class RunRequest:
         return self.is_quiet or self.is_json
 
 
+@dataclass(frozen=True)
+class Launch:
+    """A compiled file and the folder of its state."""
+
+    compiled: Compiled
+    state: str
+
+
 def run_file(compiled: Compiled, request: RunRequest) -> None:
     """Returns when every job has ended or was stopped; raises what a job failed with, after its report."""
-    if not compiled.plan.jobs:
+    run_files([Launch(compiled, request.state)], request)
+
+
+def run_files(launches: Sequence[Launch], request: RunRequest) -> None:
+    """The same for several files, in one session of Spark; each has a state of its own."""
+    plans = [job for launch in launches for job in launch.compiled.plan.jobs]
+    if not plans:
         hint = "add a SELECT or CREATE STREAM ... AS SELECT"
         raise UsageError(codes.NOTHING_TO_RUN, "there is nothing to run: the file only defines sources", hint)
+    launches = [launch for launch in launches if launch.compiled.plan.jobs]
     console = request.console or watching_console()
-    log = _log_in(request)
+    log = _log_in(launches[0].state, request)
     if not request.is_silent:
-        _announce(compiled, request, console)
+        _announce(launches, request, console)
     spark = start_spark(request.master, {k: v for k, v in request.settings.items() if k.startswith(SPARK)}, log)
     java = JavaProcess.of(spark)
     # Spark is stopped within: a second Ctrl-C need not wait for that either.
     with StopWish() as wish:
         try:
-            own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
-            options = RunOptions(request.mode, request.state, request.master, own, request.trigger_interval_ms)
             loads = None if request.is_silent else Loads(lambda line: say(console, line, style="dim"))
-            run_jobs(start(compiled, options, spark, loads), wish, request, console)
+            run_jobs(_started(launches, request, spark, loads), wish, request, console)
         except Exception as error:
-            lost = _loss(error, java, compiled)
+            lost = _loss(error, java, plans)
             if lost is None:
                 raise
             if not wish.asked:
@@ -87,11 +103,27 @@ def run_file(compiled: Compiled, request: RunRequest) -> None:
             stop_session(spark)
 
 
-def _loss(error: Exception, java: JavaProcess, compiled: Compiled) -> SparkLostError | None:
+def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads: Loads | None) -> Jobs:
+    """The jobs of every file. Where one does not start, those that did are stopped again."""
+    own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
+    running: list[Jobs] = []
+    try:
+        for launch in launches:
+            options = RunOptions(request.mode, launch.state, request.master, own, request.trigger_interval_ms)
+            running.append(start(launch.compiled, options, spark, loads))
+    except BaseException:
+        for jobs in running:
+            with suppress(WindrowError):
+                jobs.stop()
+        raise
+    return Jobs.together(running)
+
+
+def _loss(error: Exception, java: JavaProcess, plans: Sequence[Job]) -> SparkLostError | None:
     """The end of Java, whoever was the first to notice: a job, or we ourselves."""
     if isinstance(error, WindrowError):
         return error if isinstance(error, SparkLostError) else None
-    return java.loss(error, ", ".join(job.name for job in compiled.plan.jobs))
+    return java.loss(error, ", ".join(job.name for job in plans))
 
 
 def watching_console() -> Console:
@@ -103,16 +135,18 @@ def watching_console() -> Console:
     return console()
 
 
-def _log_in(request: RunRequest) -> Path | None:
+def _log_in(state: str, request: RunRequest) -> Path | None:
     """Spark's own output is kept with the state, if that is on a local disk. A folder that cannot be written fails here, early."""
-    if not is_local(request.state, settings=request.settings):
+    if not is_local(state, settings=request.settings):
         return None
-    return Path(prepared(state_folder(request.state, settings=request.settings)).path, LOG)
+    return Path(prepared(state_folder(state, settings=request.settings)).path, LOG)
 
 
-def _announce(compiled: Compiled, request: RunRequest, console: Console) -> None:
-    jobs = compiled.plan.jobs
+def _announce(launches: Sequence[Launch], request: RunRequest, console: Console) -> None:
+    jobs = [job for launch in launches for job in launch.compiled.plan.jobs]
     names = ", ".join(job.name for job in jobs)
+    if request.environment:
+        say(console, request.environment, style="dim")
     say(console, f"starting {'job' if len(jobs) == 1 else f'{len(jobs)} jobs'} {names} · state in {request.state}", style="dim")
     for job in jobs:
         if not job.writes:

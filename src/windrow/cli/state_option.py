@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 def opened_state(file: str, state: str | None, settings: list[str] | None = None) -> Folder:
     """``settings`` are entries of ``--set``."""
     from windrow.cli.files import stem
+    from windrow.cli.project import chosen_for
     from windrow.cli.set_options import read_settings
     from windrow.jobs.options import SPARK
     from windrow.jobs.state_folder import state_folder
     from windrow.settings import load_settings
 
-    chosen = f"{load_settings().state}/{stem(file)}" if state is None else state
+    # A folder of state is no part of a project: only the name of a file leads to one.
+    chosen = state or chosen_for(file, None).state(None, load_settings(), stem(file))
     spark = {key: value for key, value in read_settings(settings or []).items() if key.startswith(SPARK)}
     return state_folder(chosen, settings=spark)

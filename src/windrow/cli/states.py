@@ -9,7 +9,8 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.files import shown_name
+from windrow.cli.project import chosen_for, compile_chosen
 from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
@@ -91,12 +92,10 @@ def restore_state(
 
 
 def histories_of(file: str, state: str | None, job: str | None, settings: list[str] | None = None) -> list[JobHistory]:
-    from windrow.compiler import compile_sql
     from windrow.errors import UsageError
     from windrow.jobs.history import JobHistory
-    from windrow.settings import environment
 
-    compiled = compile_sql(read_sql(file), shown_name(file), environment())
+    compiled = compile_chosen(file, chosen_for(file, None))
     jobs = [one for one in compiled.plan.jobs if job is None or one.name == job]
     if not jobs:
         names = ", ".join(one.name for one in compiled.plan.jobs)

@@ -20,6 +20,7 @@ from windrow.cli.arguments import (
     Cut,
     EngineKind,
     EngineOption,
+    Env,
     Granularity,
     HomeOption,
     InputFormat,
@@ -33,6 +34,7 @@ from windrow.cli.arguments import (
     StateHome,
     Switch,
 )
+from windrow.cli.project import chosen_for, files_of, is_project
 
 if TYPE_CHECKING:
     from windrow.testing import Case, Verdict
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 def run_cases(
     files: CaseFiles,
+    env: Env = None,
     junit: Junit = None,
     engine: EngineOption = EngineKind.direct,
     input_format: InputOption = None,
@@ -53,7 +56,7 @@ def run_cases(
     master: Master = None,
 ) -> None:
     """Run case files: a query, its input rows, and what must come out. The last line is "N passed, N failed"."""
-    cases = _load(files, only)
+    cases = _load(files, only, env)
     seed = _seed(batches, seed)
     _check_format(engine, input_format)
     ways: dict[str, Any] = {"streaming": engine is EngineKind.streaming, "restart_every_batch": restarts, "home": home.value}
@@ -100,18 +103,24 @@ def _check_format(engine: EngineKind, input_format: InputFormat | None) -> None:
         raise UsageError(codes.CONFLICT, "--format is for rows that come through Structured Streaming", hint)
 
 
-def _load(files: list[Path], only: str | None) -> list[Case]:
+def _load(files: list[Path], only: str | None, env: str | None) -> list[Case]:
     from windrow.errors import UsageError
     from windrow.testing import load_cases
 
-    cases = [case for file in files for case in load_cases(file)]
-    chosen = [case for case in cases if only is None or only.lower() in case.name.lower()]
-    if not chosen:
+    cases: list[Case] = []
+    for file in files:
+        if is_project(str(file)):
+            chosen = chosen_for(str(file), env)
+            cases += [case for found in files_of(chosen, "cases") for case in load_cases(found, chosen.environment)]
+        else:
+            cases += load_cases(file, chosen_for(str(file), env).environment if env else None)
+    wanted = [case for case in cases if only is None or only.lower() in case.name.lower()]
+    if not wanted:
         what = "the files hold no case" if not cases else f"no name of {len(cases)} cases has {only!r} in it"
         raise UsageError(
             codes.NO_CASE, what, "one JSON object a line, with name, sql, input and expected" if not cases else "try a shorter --filter"
         )
-    return chosen
+    return wanted
 
 
 class _NeedsSpark(BaseException):

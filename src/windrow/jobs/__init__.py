@@ -2,10 +2,23 @@
 
 Takes a compiled file and run options; gives handles with status. Commit order of a batch: sinks, dead letters, state, then
 Spark's own commit. Must not know: the command line.
+
+What it gives is imported when it is asked for: the options of a run are read by checks too, which must not wait for Spark's library.
 """
 
-from windrow.jobs.handle import Jobs
-from windrow.jobs.options import RunOptions
-from windrow.jobs.runner import start
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windrow.jobs.handle import Jobs
+    from windrow.jobs.options import RunOptions
+    from windrow.jobs.runner import start
 
 __all__ = ["Jobs", "RunOptions", "start"]
+_HOMES = {"Jobs": "handle", "RunOptions": "options", "start": "runner"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"windrow.jobs.{_HOMES[name]}"), name)

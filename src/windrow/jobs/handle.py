@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from windrow.errors import UsageError
@@ -27,6 +28,11 @@ class Jobs:
     def __init__(self, jobs: list[RunningJob], own_session: SparkSession | None) -> None:
         self._jobs = jobs
         self._own_session = own_session
+
+    @staticmethod
+    def together(parts: Sequence[Jobs]) -> Jobs:
+        """The jobs of several files as one; who started them ends the session."""
+        return Jobs([job for part in parts for job in part._jobs], None)
 
     def status(self) -> list[JobStatus]:
         return [job.status() for job in self._jobs]

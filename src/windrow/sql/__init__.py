@@ -13,23 +13,37 @@ sqlglot's parser renames functions, keeps no place for most nodes, and accepts t
 
 from windrow.sql.codes import SYNTAX_CODES
 from windrow.sql.comments import format_with_comments
-from windrow.sql.environment import substitute
+from windrow.sql.environment import fill, substitute
 from windrow.sql.format import format_script, format_statement
 from windrow.sql.render import render_expr, render_query
-from windrow.sql.script import Reading, ends_statement, notes_of, parse, parse_duration, parse_type, read, unaffected
+from windrow.sql.script import (
+    Reading,
+    ends_statement,
+    notes_of,
+    parse,
+    parse_duration,
+    parse_triggers,
+    parse_type,
+    read,
+    read_source,
+    unaffected,
+)
 
 __all__ = [
     "SYNTAX_CODES",
     "Reading",
     "ends_statement",
+    "fill",
     "format_script",
     "format_statement",
     "format_with_comments",
     "notes_of",
     "parse",
     "parse_duration",
+    "parse_triggers",
     "parse_type",
     "read",
+    "read_source",
     "render_expr",
     "render_query",
     "substitute",

@@ -45,6 +45,20 @@ def substitute(text: str, env: Mapping[str, str], name: str = "<sql>") -> str:
     return "".join([*parts, text[done:]])
 
 
+def fill(text: str, env: Mapping[str, str]) -> tuple[str, tuple[Diagnostic, ...]]:
+    """The same for one value that is no SQL, in which quotes and comments mean nothing; with what is wrong with its placeholders.
+
+    >>> fill("${HOST:-localhost}:9092 -- it's", {})
+    ("localhost:9092 -- it's", ())
+    """
+    faults: list[Diagnostic] = []
+
+    def replaced(match: re.Match[str]) -> str:
+        return "${" if match["escape"] else _value(match, env, faults)
+
+    return re.sub(_PLACEHOLDER, replaced, text), tuple(faults)
+
+
 def _value(match: re.Match[str], env: Mapping[str, str], faults: list[Diagnostic]) -> str:
     span = Span(*match.span())
     parsed = _BODY.fullmatch(match["body"])

@@ -11,6 +11,7 @@ from windrow.model.expr import Expr, Node
 from windrow.model.place import SourceText, Span
 from windrow.model.statement import Annotation, Script, Statement
 from windrow.model.types import DataType
+from windrow.model.window import Trigger
 from windrow.sql import codes
 from windrow.sql.cursor import NESTING_HINT, Cursor, Rules, SyntaxFaultError
 from windrow.sql.data_types import read_type
@@ -24,6 +25,7 @@ from windrow.sql.lengths import read_duration
 from windrow.sql.notes import ReadNotes, read_notes
 from windrow.sql.queries import read_query
 from windrow.sql.statements import read_statement
+from windrow.sql.triggers import read_triggers
 from windrow.sql.words import STATEMENTS
 
 _RULES = Rules(read_expr, read_sort_key, read_query)
@@ -57,7 +59,11 @@ class Reading:
 
 def read(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Reading:
     """Every statement that can be read, and every fault of those that cannot; raises SqlError for placeholders only."""
-    source = SourceText(substitute(text, env or {}, name), name, text)
+    return read_source(SourceText(substitute(text, env or {}, name), name, text))
+
+
+def read_source(source: SourceText) -> Reading:
+    """The same of a text whose placeholders have their values."""
     faults: list[Diagnostic] = []
     lost: set[str] = set()
     statements: list[Statement] = []
@@ -73,7 +79,9 @@ def read(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -
                 lost |= _defined_names(tokens)
         done = end
     if not statements and not faults:
-        faults.append(Diagnostic(codes.EMPTY, f"no statement in {name}", Span(0, 1), "write a statement such as SELECT * FROM trades"))
+        faults.append(
+            Diagnostic(codes.EMPTY, f"no statement in {source.name}", Span(0, 1), "write a statement such as SELECT * FROM trades")
+        )
     return Reading(Script(tuple(statements), source), tuple(faults), frozenset(lost))
 
 
@@ -116,6 +124,22 @@ def parse_duration(text: str) -> int | None:
     except SyntaxFaultError:
         return None
     return micros if cursor.at_end() and micros >= 0 else None
+
+
+def parse_triggers(text: str, at: int = 0) -> tuple[Trigger, ...] | Diagnostic:
+    """What stands after TRIGGER, or what is wrong with it; ``at`` is its place in a larger text, where its nodes have their spans.
+
+    >>> parse_triggers("EVERY 30s OR ON WATERMARK")
+    (EveryInterval(interval=30000000), OnWatermark())
+    """
+    cursor = Cursor(tokenize(" " * at + text), at + len(text), _RULES)
+    try:
+        found = read_triggers(cursor)
+        if not cursor.at_end():
+            raise cursor.unexpected()
+    except SyntaxFaultError as fault:
+        return fault.diagnostic
+    return found
 
 
 def ends_statement(text: str) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windrow.errors import UsageError
 from windrow.sql import parse_duration
 
-KEYS = {"name", "sql", "input", "expected", "compare", "tolerance", "batches", "delay", "tables", "partitions"}
+if TYPE_CHECKING:
+    from windrow.config import Environment
+
+KEYS = {"name", "sql", "sql_file", "input", "expected", "compare", "tolerance", "batches", "delay", "tables", "partitions"}
 MARKERS = {"_advance_watermark_to", "_advance_clock", "_batch", "_restart", "_end"}
 
 
@@ -31,15 +34,21 @@ class Case:
     tables: tuple[str, ...] = ()
     partitions: int = 1
     file: str = ""
+    # The file of a project that it runs, in the place of ``sql``, and the environment that holds there.
+    sql_file: Path | None = None
+    environment: Environment | None = None
 
     @property
     def expects_error(self) -> bool:
         return isinstance(self.expected, dict) and set(self.expected) == {"error"}
 
 
-def load_cases(path: Path) -> list[Case]:
-    """Every case of a ``.jsonl`` file (one object a line) or ``.json`` file (an object or a list)."""
-    return [case_from(data, str(path), place) for data, place in _objects(path)]
+def load_cases(path: Path, environment: Environment | None = None) -> list[Case]:
+    """Every case of a ``.jsonl`` file (one object a line) or ``.json`` file (an object or a list).
+
+    Cases that run a file of a project do so in an environment; without one, in the project's own default.
+    """
+    return [replace(case_from(data, str(path), place), environment=environment) for data, place in _objects(path)]
 
 
 def _objects(path: Path) -> Iterator[tuple[Any, str]]:
@@ -80,10 +89,11 @@ def case_from(data: Any, file: str, place: str) -> Case:
     if not isinstance(data, dict):
         raise UsageError("WR902", f"{place} is not a JSON object", '{"name": ..., "sql": ..., "input": [...], "expected": [...]}')
     unknown = set(data) - KEYS
-    missing = {"name", "sql", "input", "expected"} - set(data)
+    missing = {"name", *(() if "sql_file" in data else ("sql",)), "input", "expected"} - set(data)
     if unknown or missing:
         what = f"unknown key {sorted(unknown)[0]!r}" if unknown else f"the key {sorted(missing)[0]!r} is missing"
         raise UsageError("WR903", f"{place}: {what}", f"a case has the keys {', '.join(sorted(KEYS))}")
+    _require("sql" not in data or "sql_file" not in data, place, "it has both sql and sql_file", "keep one of them")
     given, batches, compare = data["input"], data.get("batches", "per_row"), data.get("compare", "ordered")
     delay = parse_duration(str(data.get("delay", "0s")))
     _require(batches in ("per_row", "single", "marked"), place, f"batches is {batches!r}", "per_row, single or marked")
@@ -94,7 +104,7 @@ def case_from(data: Any, file: str, place: str) -> Case:
     is_list = isinstance(given, list)
     return Case(
         name=str(data["name"]),
-        sql=data["sql"],
+        sql=data.get("sql", ""),
         rows=tuple(given) if is_list else None,
         streams=None if is_list else {name: tuple(rows) for name, rows in given.items()},
         expected=data["expected"],
@@ -105,6 +115,7 @@ def case_from(data: Any, file: str, place: str) -> Case:
         tables=tuple(data.get("tables", ())),
         partitions=int(data.get("partitions", 1)),
         file=file,
+        sql_file=Path(file).parent / data["sql_file"] if "sql_file" in data else None,
     )
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from windrow.catalog.inserting import inserts_of
+from windrow.catalog.options import options_for_source
 from windrow.check.blocks import query_of
 from windrow.connectors.memory.runtime import RESERVED
 from windrow.model.expr import walk
 from windrow.model.options import Option, Options
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
-from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Script
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Script, Statement
 from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN, Array, ColumnDef, DataType, Struct
 from windrow.model.window import DeadLetterLate
 from windrow.testing.case import MARKERS
+
+# How rows come from where they are otherwise.
+_BROUGHT_BY = ("connector", "format")
 
 
 def created_names(script: Script) -> set[str]:
@@ -33,6 +38,24 @@ def memory_sources(script: Script) -> list[str]:
     filled = {insert.name.lower() for insert in inserts_of(script.statements)}
     streams = (s for s in script.statements if isinstance(s, CreateStream) and s.name.lower() not in filled)
     return [stream.name for stream in streams if (stream.options.get("connector") or "").lower() == "memory"]
+
+
+def from_case(script: Script) -> Script:
+    """The statements with every source in memory: what else it says of its rows, such as the delay of its watermark, stays."""
+    filled = {insert.name.lower() for insert in inserts_of(script.statements)}
+
+    def moved(statement: Statement) -> Statement:
+        if not isinstance(statement, CreateStream | CreateTable) or statement.name.lower() in filled:
+            return statement
+        known = options_for_source("memory")
+        kept = (
+            entry
+            for entry in statement.options
+            if any(spec.key == entry.key.lower() for spec in known) and entry.key.lower() not in _BROUGHT_BY
+        )
+        return replace(statement, options=Options((Option("connector", "memory"), *kept)))
+
+    return replace(script, statements=tuple(moved(statement) for statement in script.statements))
 
 
 def read_names(script: Script) -> list[str]:

@@ -15,6 +15,7 @@ from polars.exceptions import PanicException
 from windrow.catalog import Relation
 from windrow.catalog.inserting import inserts_of
 from windrow.compiler import Compiled, compile_script
+from windrow.config import case_text, find_project, resolve
 from windrow.connectors.zones import in_zone
 from windrow.errors import Diagnostic, SqlError, UsageError, WindrowError
 from windrow.jobs.failures import as_job_error, is_sparks
@@ -29,7 +30,16 @@ from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
 from windrow.testing.engine import DirectEngine, Engine, Outcome
 from windrow.testing.file_inputs import NotAsFilesError, why_not_as_files
-from windrow.testing.inference import created_names, infer_columns, memory_sources, memory_stream, memory_table, read_names, table_names
+from windrow.testing.inference import (
+    created_names,
+    from_case,
+    infer_columns,
+    memory_sources,
+    memory_stream,
+    memory_table,
+    read_names,
+    table_names,
+)
 from windrow.testing.streaming import StreamingEngine
 
 if TYPE_CHECKING:
@@ -119,11 +129,11 @@ class CaseRunner:
             return _judge_error(case, as_job_error(RuntimeError(str(error)), case.name))
 
     def _judge(self, case: Case) -> Verdict:
-        script = parse(case.sql, case.name, environment())
+        script = script_of(case)
         streams = _rows_by_stream(case, script)
         _refuse_rows_of_targets(case, script, streams)
         extra, added = _inferred(case, script, streams, self._granularity)
-        compiled = compile_script(script, extra, added, bare_sink="memory", folder=Path(case.file).parent)
+        compiled = compile_script(script, extra, added, bare_sink="memory", folder=(case.sql_file or Path(case.file)).parent)
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
@@ -204,6 +214,18 @@ def _judge_error(case: Case, error: WindrowError) -> Verdict:
 
 def _full(diagnostic: Diagnostic, error: SqlError) -> str:
     return diagnostic.render(error.source)
+
+
+def script_of(case: Case) -> Script:
+    """The statements that a case runs. Sources of a project's file take the rows of the case, whatever brings them otherwise."""
+    if case.sql_file is None:
+        return parse(case.sql, case.name, environment())
+    if case.environment is not None:
+        return from_case(case_text(case.sql_file, case.environment, environment())[1])
+    project = find_project(str(case.sql_file))
+    if project is None:
+        return from_case(parse(case.sql_file.read_text(encoding="utf-8-sig"), str(case.sql_file), environment()))
+    return from_case(case_text(case.sql_file, resolve(project, None, environment()), environment())[1])
 
 
 def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, Any]]]:

@@ -17,7 +17,7 @@ def windrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Windrow:
     from windrow.cli.main import app
 
     monkeypatch.chdir(tmp_path)
-    for name in ("DEBUG", "MASTER", "STATE", "PARALLELISM"):
+    for name in ("DEBUG", "ENV", "MASTER", "STATE", "PARALLELISM"):
         monkeypatch.delenv(f"WINDROW_{name}", raising=False)
 
     def call(*words: str, stdin: str | bytes | None = None) -> Result:

@@ -33,7 +33,7 @@ def test_every_page_of_the_documentation_is_linked() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_modules_named_exist(page: Path) -> None:
     names = set(re.findall(r"`(windrow(?:\.[a-z_0-9]+)+)`", page.read_text(encoding="utf-8")))
-    assert [name for name in sorted(names) if not _exists(name)] == []
+    assert [name for name in sorted(names - {"windrow.yaml"}) if not _exists(name)] == []
 
 
 def _exists(name: str) -> bool:

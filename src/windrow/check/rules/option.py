@@ -65,22 +65,24 @@ def _missing(listed: OptionList) -> Iterator[Diagnostic]:
 
 
 def _judge_value(entry: Option, spec: OptionSpec) -> Iterator[Diagnostic]:
-    if _is_understood(entry.value, spec):
+    if is_understood(entry.value, spec):
         return
     wanted = f"one of: {', '.join(spec.choices)}" if spec.choices else f"a {spec.kind.value}"
     if spec.key == "time.zone":
         wanted = "the name of a time zone"
     shown = "(hidden)" if spec.is_secret else f"'{entry.value}'"
-    hint = f"'{spec.key}' = '{_nearest(entry.value, spec)}'"
+    hint = f"'{spec.key}' = '{nearest_value(entry.value, spec)}'"
     yield Diagnostic("WR261", f'"{spec.key}" cannot be {shown}: it needs {wanted}', entry.value_span or entry.span, hint)
 
 
-def _nearest(value: str, spec: OptionSpec) -> str:
+def nearest_value(value: str, spec: OptionSpec) -> str:
+    """The value that may have been meant, or one that makes sense."""
     known = available_timezones() if spec.key == "time.zone" else spec.choices
     return next(iter(closest(value, sorted(known))), spec.example)
 
 
-def _is_understood(value: str, spec: OptionSpec) -> bool:
+def is_understood(value: str, spec: OptionSpec) -> bool:
+    """Whether a value is one that an option can have."""
     if spec.key == "time.zone":
         return _is_zone(value)
     if spec.choices:
