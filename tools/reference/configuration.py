@@ -51,7 +51,7 @@ def _answer(path: tuple[str, ...]) -> str:
             every = code(".".join(foreign.SNAPSHOT_EVERY))
             return f"{every}: so many batches, each as long as `trigger_interval` (a second where it says nothing)"
         case foreign.Mapped(path=target, text=text):
-            return code(".".join(target)) + (f" as {code(text)} where they say {code(_TEN)}" if text != _TEN else "")
+            return code(".".join(target)) + (f" as {code(text)} where they say {code(_TEN)}" if text and text != _TEN else "")
         case foreign.Refused(reason=reason):
             return f"refused: {reason}"
         case None:
