@@ -7,14 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from windrow.catalog.names import closest
+from windrow.check.blocks import query_of
 from windrow.compiler import Compiled, compile_source
 from windrow.config import codes
 from windrow.config.environments import Environment, Value
 from windrow.config.finding import shown
 from windrow.config.overlay import names_of, overlay
 from windrow.errors import Diagnostic, SqlError, UsageError
+from windrow.model.expr import walk
 from windrow.model.place import JoinedText, SourceText, Span
-from windrow.model.statement import Script
+from windrow.model.query import NamedSource
+from windrow.model.statement import CreateStreamAs, CreateTableAs, Script, Statement
 from windrow.sql import read_source, substitute
 
 _KINDS = {"streams": "source or table", "sinks": "output", "windows": "query or stream"}
@@ -49,11 +52,38 @@ def changed(script: Script, environment: Environment, process: Mapping[str, str]
     source = script.source
     assert isinstance(source, JoinedText)
     at = source.parts[-1].start
+    script = replace(script, statements=tuple(_wanted(script, source)))
     done = overlay(script, environment, at)
     faults = [*done.faults, *_unknown_names(environment, process, script, at)]
     if faults:
         raise SqlError(tuple(faults), source)
     return done.script
+
+
+def _wanted(script: Script, source: JoinedText) -> list[Statement]:
+    """Without the included queries that nothing reads: what is included serves the file, and is not run by each of them."""
+    main = next(part.start for part in source.parts if part.source.name == source.name)
+    kept = list(script.statements)
+    while True:
+        read = {
+            node.name.lower()
+            for statement in kept
+            for query in (query_of(statement),)
+            if query
+            for node in walk(query)
+            if isinstance(node, NamedSource)
+        }
+        unread = [
+            one
+            for one in kept
+            if isinstance(one, CreateStreamAs | CreateTableAs)
+            and one.span is not None
+            and one.span.start < main
+            and one.name.lower() not in read
+        ]
+        if not unread:
+            return kept
+        kept = [one for one in kept if one not in unread]
 
 
 def _filled(text: str, name: str, variables: Mapping[str, str]) -> SourceText:

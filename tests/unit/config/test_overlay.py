@@ -117,3 +117,13 @@ def test_faults_of_an_included_file_are_shown_in_it(in_environment: InEnvironmen
     with pytest.raises(SqlError) as caught:
         compiled(environment)
     assert "in sources.sql:" in str(caught.value)
+
+
+def test_an_included_query_that_nothing_reads_does_not_run(in_environment: InEnvironment) -> None:
+    environment = in_environment("include: sources.sql")
+    Path("sources.sql").write_text(Path("sources.sql").read_text() + "CREATE STREAM cheap AS SELECT * FROM trades WHERE price < 5;\n")
+    assert [statement.name for statement in compiled(environment).script.statements if isinstance(statement, CreateStreamAs)] == ["candles"]
+    FILE.write_text("CREATE STREAM few AS SELECT symbol FROM cheap;")
+    done = compiled(environment)
+    assert [statement.name for statement in done.script.statements if isinstance(statement, CreateStreamAs)] == ["cheap", "few"]
+    assert len(done.plan.jobs) == 1
