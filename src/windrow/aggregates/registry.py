@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.aggregates import approximate, basic, distinct, geometric, moments, ordered, quantiles
+from windrow.aggregates import approximate, basic, distinct, geometric, histogram, moments, ordered, quantiles, series
 from windrow.aggregates.base import Aggregate, FormOfCall
 from windrow.model.expr import Call
 from windrow.plugins import AGGREGATES as GROUP
@@ -74,6 +74,12 @@ AGGREGATES: dict[str, Aggregate | FormOfCall] = {
     "PERCENTILE_DISC": quantiles.percentile_disc,
     "PERCENTILE_APPROX": approximate.percentile,
     "APPROX_PERCENTILE": approximate.percentile,
+    "HISTOGRAM": histogram.histogram,
+    "EWMA": series.EWMA,
+    "ZSCORE": series.ZSCORE,
+    "ANOMALY": series.ANOMALY,
+    "INCREASE": series.INCREASE,
+    "RATE": series.RATE,
 }
 
 _DISTINCT: dict[str, Aggregate | FormOfCall] = {

@@ -122,6 +122,18 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
     replace(
         _own("count_distinct", "count_distinct(expr, ...)", "how many values differ", (1,), _fixed(BIGINT), _AGGREGATE), is_variadic=True
     ),
+    replace(
+        _own(
+            "histogram",
+            "histogram(expr, bound, ...)",
+            "how many values lie up to each bound and above the one before it, and above the last",
+            (2,),
+            _fixed(Array(BIGINT)),
+            _AGGREGATE,
+        ),
+        is_variadic=True,
+        numbers=(0,),
+    ),
     _own("earliest", "earliest(expr)", "the first value in event time", (1,), same_as(0), _AGGREGATE),
     _own("latest", "latest(expr)", "the last value in event time", (1,), same_as(0), _AGGREGATE),
     _own("earliest_by_offset", "earliest_by_offset(expr)", "the first value that arrived, as FIRST", (1,), same_as(0), _AGGREGATE),

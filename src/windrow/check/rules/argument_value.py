@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 
 from windrow.aggregates.approximate import LEAST_DEVIATION
 from windrow.check.blocks import Context
@@ -36,6 +37,12 @@ def _judge(call: Call) -> Iterator[Diagnostic]:
         if count is not None and count < 1:
             yield Diagnostic("WR225", f"{call.name} needs a count of 1 or more", call.args[least_one].span or call.span, "write 1")
     yield from _shares(call, _SHARES.get(name))
+    if name == "histogram":
+        yield from _bounds(call)
+    if name == "ewma" and len(call.args) > 1:
+        weight = _number(call.args[1])
+        if weight is not None and not 0 < weight <= 1:
+            yield Diagnostic("WR225", f"{call.name} needs a weight above 0 and up to 1", call.args[1].span or call.span, "write 0.3")
     if name == "approx_count_distinct" and len(call.args) > 1:
         deviation = _number(call.args[1])
         if deviation is not None and deviation < Decimal(str(LEAST_DEVIATION)):
@@ -53,6 +60,19 @@ def _shares(call: Call, position: int | None) -> Iterator[Diagnostic]:
         if share is not None and not 0 <= share <= 1:
             message = f"{call.name} needs a share from 0 to 1"
             yield Diagnostic("WR225", message, node.span or call.span, "write 0.95 for the 95th percentile")
+
+
+def _bounds(call: Call) -> Iterator[Diagnostic]:
+    """Each bound is above the one before it."""
+    for lower, upper in pairwise(call.args[1:]):
+        low, high = _number(lower), _number(upper)
+        if low is not None and high is not None and high <= low:
+            yield Diagnostic(
+                "WR225",
+                f"{call.name} needs bounds that rise, and {high} is not above {low}",
+                upper.span or call.span,
+                "write 100, 500, 1000",
+            )
 
 
 def _number(node: Expr) -> Decimal | None:
