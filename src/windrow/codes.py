@@ -19,7 +19,10 @@ from windrow.sql.codes import SYNTAX_CODES
 ROW_CODES: dict[str, str] = {code: meaning for code, meaning in FATE_CODES.values() if code}
 
 OTHER_CODES: dict[str, str] = {
+    "WR548": "windrow init would have to write over a file",
+    "WR549": "windrow init was not told which preset, or one that there is not",
     "WR550": "the memory connector was opened outside of a case or test",
+    "WR562": "windrow init cannot write its files",
     "WR601": "Spark needs Java, and no Java of a version it runs on was found",
     "WR602": "a jar could not be fetched",
     "WR603": "a jar is not the file that was expected",

@@ -65,11 +65,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 BELOW_JOBS = set(MAY_IMPORT)
 MAY_IMPORT["jobs"] = BELOW_JOBS
+MAY_IMPORT["presets"] = {"errors"}
 MAY_IMPORT["config"] = {*BELOW_JOBS, "jobs.options"}
 MAY_IMPORT["testing"] = {*BELOW_JOBS, "jobs", "config"}
 MAY_IMPORT["api"] = {*BELOW_JOBS, "jobs"}
 MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "api"}
-MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "config", "testing", "api", "server"}
+MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "config", "presets", "testing", "api", "server"}
 # The list of all codes, for the documentation.
 MAY_IMPORT["__main__"] = {"cli"}
 MAY_IMPORT["codes"] = {"model", "sql", "check", "connectors", "config", "cli"}

@@ -8,6 +8,7 @@ START = "Start with: windrow demo"
 # Name to "module:function", below windrow.cli, and the sentence that the function's docstring begins with.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run:run", "Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise."),
+    "init": ("init:init", "Make a project: sources, queries, cases, windrow.yaml and made-up rows."),
     "sql": ("shell:sql", "Type SQL and see what comes out."),
     "check": ("check:check_files", "Check SQL files: all that is wrong with each of them, without starting Spark."),
     "explain": ("explain:explain_file", "Show how a file would run, and why so, without starting Spark."),

@@ -1,0 +1,64 @@
+"""``windrow init``: what it writes passes its checks, and nothing is written over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Windrow
+from windrow.presets import PRESETS, files_of
+from windrow.testing import load_cases
+from windrow.testing.runner import script_of
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_project_passes_its_checks_in_every_environment(windrow: Windrow, preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_URL", "postgresql://user@host/db")
+    done = windrow("init", "here", "--preset", preset)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "windrow run . --env dev" in done.stdout
+    for env in ("dev", "prod"):
+        done = windrow("check", "here", "--env", env, "--strict")
+        assert (done.exit_code, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_query_has_cases_that_name_its_outputs(windrow: Windrow, preset: str) -> None:
+    windrow("init", ".", "--preset", preset)
+    cases = [case for path in sorted(Path("cases").iterdir()) for case in load_cases(path)]
+    tested = {case.sql_file.name for case in cases if case.sql_file is not None}
+    assert tested == {path.name for path in Path("queries").iterdir()}
+    for case in cases:
+        names = {str(getattr(statement, "name", "")) for statement in script_of(case).statements}
+        assert isinstance(case.expected, dict)
+        assert set(case.expected) - {"dead_letters"} <= names, case.name
+
+
+def test_nothing_is_written_over(windrow: Windrow) -> None:
+    Path("queries").mkdir()
+    Path("queries/pages.sql").write_text("mine")
+    done = windrow("init", "--preset", "web")
+    assert done.exit_code == 2
+    assert "[WR548] queries/pages.sql would be written over" in done.stderr
+    assert [path.name for path in Path().iterdir()] == ["queries"]
+    assert Path("queries/pages.sql").read_text() == "mine"
+
+
+def test_without_a_terminal_the_preset_must_be_named(windrow: Windrow) -> None:
+    done = windrow("init")
+    assert done.exit_code == 2
+    assert "[WR549] which preset?" in done.stderr
+    assert "did you mean trading?" in windrow("init", "--preset", "tradin").stderr
+
+
+def test_a_folder_that_cannot_be_written(windrow: Windrow) -> None:
+    Path("file").write_text("")
+    done = windrow("init", "file/inside", "--preset", "web")
+    assert done.exit_code == 2
+    assert "[WR562] cannot write" in done.stderr
+
+
+def test_every_preset_tells_what_it_is() -> None:
+    for preset in PRESETS:
+        assert {"README.md", "windrow.yaml", "sources.sql"} <= set(files_of(preset))
