@@ -19,6 +19,8 @@ UNWRITABLE = "WR623"
 NO_SPARK = "WR624"
 NO_BATCH = "WR651"
 NO_NEW_BATCH = "WR652"
+NO_SUCH_ROW = "WR653"
+NO_SUCH_STATEMENT = "WR654"
 UNEXPECTED = "WR999"
 
 CODES: dict[str, str] = {
@@ -39,5 +41,7 @@ CODES: dict[str, str] = {
     NO_SPARK: "Spark does not start",
     NO_BATCH: "a job whose batches were never recorded",
     NO_NEW_BATCH: "a job that committed nothing while it was watched",
+    NO_SUCH_ROW: "why of a row that the job does not know, or has not read yet",
+    NO_SUCH_STATEMENT: "why of a statement or source that the file does not have",
     UNEXPECTED: "a fault of Windrow itself",
 }

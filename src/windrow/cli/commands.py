@@ -12,6 +12,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sql": ("shell:sql", "Type SQL and see what comes out."),
     "check": ("check:check_files", "Check SQL files: all that is wrong with each of them, without starting Spark."),
     "explain": ("explain:explain_file", "Show how a file would run, and why so, without starting Spark."),
+    "advise": (
+        "advise:advise",
+        "Say what a job could do better, each with its figures and the line to write: lateness, partitions, state, sinks, filters.",
+    ),
+    "top": (
+        "top:top",
+        "Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state.",
+    ),
     "fmt": ("fmt:format_file", "Print a SQL file in canonical layout."),
     "test": ("test:run_cases", "Run case files: a query, its input rows, and what must come out."),
     "produce": ("kafka:produce", "Send a file of JSON lines to a topic, a record each."),
@@ -39,6 +47,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "config": (
         "windrow.yaml: what holds in an environment, and where it comes from.",
         {"show": "config:show_config", "diff": "config:diff_config", "schema": "config:print_schema"},
+    ),
+    "why": (
+        "Why a window is open, what became of a row, where the time goes: of a running job, or a stopped one.",
+        {"window": "why:why_window", "row": "why:why_row", "lag": "why:why_lag"},
     ),
     "kafka": (
         "A Kafka broker on this machine, to try things with.",

@@ -31,7 +31,7 @@ def headline(analysis: Analysis) -> str:
     slow = analysis.bottleneck
     parts = [
         f"job {analysis.job.name}",
-        f"{len(analysis.records):,} {'batch' if len(analysis.records) == 1 else 'batches'} in {show_seconds(analysis.span)}",
+        f"{counted(len(analysis.records))} in {show_seconds(analysis.span)}",
         f"{analysis.rows_in:,} rows",
         f"batch p50 {analysis.percentile(0.5):.2f} s, p95 {analysis.percentile(0.95):.2f} s",
     ]
@@ -41,6 +41,14 @@ def headline(analysis: Analysis) -> str:
         waits = ", reading waits for it" if analysis.is_sink(slow.name) else ""
         parts.append(f"bottleneck: {slow.name} ({slow.share:.0%} of the time{waits})")
     return " · ".join(parts)
+
+
+def counted(batches: int) -> str:
+    """
+    >>> counted(1), counted(1200)
+    ('1 batch', '1,200 batches')
+    """
+    return f"{batches:,} {'batch' if batches == 1 else 'batches'}"
 
 
 def stage_notes(stage: Stage, analysis: Analysis) -> list[tuple[str, str]]:

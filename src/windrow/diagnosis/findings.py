@@ -175,7 +175,7 @@ def _late(analysis: Analysis) -> Iterator[Finding]:
             continue
         curve = tuning_curve(own.late_by)
         point = next((one for one in curve if one.share >= 0.9), curve[-1])
-        source = _source_of(analysis, name)
+        source = source_of(analysis, name)
         delay = analysis.sources[source].clock.delay if source is not None else 0
         wanted, lateness = rounded_up(delay + point.extra), rounded_up(own.last.lateness + point.extra)
         cost = wanted - delay
@@ -202,13 +202,13 @@ def _late(analysis: Analysis) -> Iterator[Finding]:
         )
 
 
-def _source_of(analysis: Analysis, name: str) -> str | None:
+def source_of(analysis: Analysis, name: str) -> str | None:
     """The source whose rows a statement takes: its own name for a source, else the first that its inputs lead to."""
     if name in analysis.sources:
         return name
     stages = {stage.name: stage for stage in analysis.job.stages}
     inputs = stages[name].inputs if name in stages else ()
-    return next((found for each in inputs if (found := _source_of(analysis, each)) is not None), None)
+    return next((found for each in inputs if (found := source_of(analysis, each)) is not None), None)
 
 
 def _skew(analysis: Analysis) -> Iterator[Finding]:

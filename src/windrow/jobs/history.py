@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from windrow.storage import Folder, folder_name
 from windrow.storage.lease import Lease
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, END, START
+from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep
 
 # Stages that keep something between two batches.
 Keeping = Aggregate | OverAggregate | StreamJoin | UpsertTable | LookupJoin
@@ -60,6 +61,32 @@ class OpenState:
     home: str
     windows: pl.DataFrame | None
     bytes: int
+
+
+@dataclass(frozen=True)
+class StepTaken:
+    """What the step of a stage was told of time in one batch, and what it emitted, before HAVING."""
+
+    batch_id: int
+    tick: BatchTime
+    emissions: pl.DataFrame | None
+
+
+class _SeenStep:
+    """A step that remembers what it gave."""
+
+    def __init__(self, step: WindowStep) -> None:
+        self._step = step
+        self.tick: BatchTime | None = None
+        self.emissions: pl.DataFrame | None = None
+
+    def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
+        result = self._step.step(state, rows, tick)
+        self.tick, self.emissions = tick, result.emissions
+        return result
+
+    def open_windows(self, state: Tables) -> pl.DataFrame | None:
+        return self._step.open_windows(state)
 
 
 class JobHistory:
@@ -149,6 +176,21 @@ class JobHistory:
             if "windows" in tables:
                 parts.append(_named(stage, frame_of(tables["windows"]), stage.name))
         return OpenState(stage.name, f"executors, {buckets} buckets", pl.concat(parts, how="diagonal_relaxed") if parts else None, size)
+
+    def steps_taken(self, stage: str) -> Iterator[StepTaken]:
+        """The steps of a stage in every kept batch, taken again: what it emitted is written down nowhere else."""
+        versions = self._store.versions()
+        snapshots = [version.batch_id for version in versions if version.kind == "snapshot"]
+        changes = sorted(version.batch_id for version in versions if version.kind == "change")
+        first = -1 if changes[:1] == [0] else min(snapshots, default=None)
+        if first is None:
+            return
+        state = self._store.load(first, self._steps)
+        for batch_id in (each for each in changes if each > first):
+            seen = _SeenStep(self._steps[stage])
+            state = self._store.load(batch_id, {**self._steps, stage: seen}, since=state)
+            if seen.tick is not None:
+                yield StepTaken(batch_id, seen.tick, seen.emissions)
 
     def lasting(self) -> list[str]:
         """What going back cannot undo, a sentence for each output that says so."""
