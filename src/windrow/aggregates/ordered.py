@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from windrow.aggregates.base import Aggregate, Columns, FormOfCall, Part, elements, first_by, gathered, greatest, least
+from windrow.aggregates.distinct import COLLECT_SET
 from windrow.lazy import LazyModule
 from windrow.model.expr import Call, SortKey
 
@@ -107,11 +108,23 @@ def max_by(call: Call) -> Aggregate | None:
     return _MAX_BY if len(call.args) == 2 else None
 
 
-def _once(columns: Columns) -> pl.Expr:
-    """Of equal values the one that arrived first."""
-    whole = elements(columns["l"])
-    ranked = whole.sort_by([whole.struct.field("b"), whole.struct.field("s")])
-    return ranked.filter(ranked.struct.field("v").is_first_distinct()).alias(columns["l"])
+def _once(call: Call) -> Callable[[Columns], pl.Expr]:
+    """Of equal values the one that comes first: by ORDER BY, then by arrival. So it is however the rows were cut into batches."""
+    keys = call.within_group
+    descending = [*(key.descending for key in keys), False, False]
+    nulls_last = [not _nulls_first(key) for key in keys] + [False, False]
+
+    def merge(columns: Columns) -> pl.Expr:
+        whole = elements(columns["l"])
+        order = [whole.struct.field(name) for name in (*(f"k{i}" for i in range(len(keys))), "b", "s")]
+        ranked = whole.sort_by(order, descending=descending, nulls_last=nulls_last)
+        return ranked.filter(ranked.struct.field("v").is_first_distinct()).alias(columns["l"])
+
+    return merge
+
+
+def _nulls_first(key: SortKey) -> bool:
+    return not key.descending if key.nulls_first is None else key.nulls_first
 
 
 def _sorted_list(call: Call, merge: Callable[[Columns], pl.Expr]) -> tuple[Part, str]:
@@ -129,8 +142,7 @@ def _comparison(keys: tuple[SortKey, ...]) -> str:
     """SQL that says which of x and y comes first: by each key in turn, and by arrival where they are equal."""
     text = "CASE WHEN x.b < y.b OR (x.b = y.b AND x.s < y.s) THEN -1 WHEN x.b = y.b AND x.s = y.s THEN 0 ELSE 1 END"
     for i, key in reversed(list(enumerate(keys))):
-        nulls_first = not key.descending if key.nulls_first is None else key.nulls_first
-        null, less = (-1 if nulls_first else 1), (1 if key.descending else -1)
+        null, less = (-1 if _nulls_first(key) else 1), (1 if key.descending else -1)
         text = (
             f"CASE WHEN x.k{i} <=> y.k{i} THEN {text} WHEN x.k{i} IS NULL THEN {null} WHEN y.k{i} IS NULL THEN {-null} "
             f"WHEN x.k{i} < y.k{i} THEN {less} ELSE {-less} END"
@@ -143,9 +155,19 @@ def array_agg(call: Call) -> Aggregate:
     return Aggregate((part,), values)
 
 
-def _joined(merge: Callable[[Columns], pl.Expr]) -> FormOfCall:
+def array_agg_distinct(call: Call) -> Aggregate:
+    """Each value once: in the order that is asked for, else sorted."""
+    if not call.within_group:
+        return COLLECT_SET
+    part, values = _sorted_list(call, _once(call))
+    return Aggregate((part,), f"array_distinct({values})")
+
+
+def _joined(*, is_distinct: bool) -> FormOfCall:
     def form(call: Call) -> Aggregate:
-        part, values = _sorted_list(call, merge)
+        part, values = _sorted_list(call, _once(call) if is_distinct else gathered("l"))
+        # What one task gave alone was never merged.
+        values = f"array_distinct({values})" if is_distinct else values
         between = "{1}" if len(call.args) > 1 else "''"
         texts = f"transform({values}, e -> CAST(e AS STRING))"
         return Aggregate((part,), f"CASE WHEN size({{l}}) > 0 THEN array_join({texts}, {between}) END", (1,) if len(call.args) > 1 else ())
@@ -153,8 +175,8 @@ def _joined(merge: Callable[[Columns], pl.Expr]) -> FormOfCall:
     return form
 
 
-string_agg = _joined(gathered("l"))
-string_agg_distinct = _joined(_once)
+string_agg = _joined(is_distinct=False)
+string_agg_distinct = _joined(is_distinct=True)
 
 
 # Whole rows of a window, which nobody can call by name: all of them with where they stand in the input, and the one that arrived last.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import ConnectorSpec
 from windrow.model.options import Option
 
 FUNCTIONS: dict[str, str] = {
@@ -27,6 +28,25 @@ FUNCTIONS: dict[str, str] = {
     "hop_rowtime": "_event_time: the output of a window has the last instant of it",
     "session_rowtime": "_event_time: the output of a window has the last instant of it",
     "tumble_proctime": "_timestamp, the time at which a row arrived",
+    "tumblingwindow": "WINDOW TUMBLING(5m), a clause behind FROM",
+    "hoppingwindow": "WINDOW SLIDING(10m, 5m), a clause behind FROM",
+    "slidingwindow": "WINDOW SLIDING(10m, 1m), a clause behind FROM",
+    "sessionwindow": "WINDOW SESSION(5m), a clause behind FROM",
+    "product": "EXP(SUM(LN({0}))), of numbers above zero",
+    "map_agg": "MAP_FROM_ENTRIES(ARRAY_AGG(STRUCT({0}, {1})))",
+    "json_object_agg": "TO_JSON(MAP_FROM_ENTRIES(ARRAY_AGG(STRUCT({0}, {1}))))",
+    "jsonb_object_agg": "TO_JSON(MAP_FROM_ENTRIES(ARRAY_AGG(STRUCT({0}, {1}))))",
+    "jsonb_build_object": "TO_JSON(NAMED_STRUCT({0}, {1}))",
+    "json_build_object": "TO_JSON(NAMED_STRUCT({0}, {1}))",
+    "jsonb_array_elements": "FROM_JSON({0}, 'ARRAY<STRING>') in LATERAL VIEW explode(...)",
+    "json_array": "TO_JSON(ARRAY({0}, {1}))",
+    "json_string": "TO_JSON({0})",
+    "is_json": "{0} IS JSON",
+    "regexp_match": "REGEXP_EXTRACT({0}, {1}, 0)",
+    "regexp_matches": "REGEXP_EXTRACT_ALL({0}, {1}, 0)",
+    "string_to_array": "SPLIT({0}, {1}), whose second text is a regular expression",
+    "array_sum": "AGGREGATE({0}, 0, (total, item) -> total + item)",
+    "age": "{0} - {1}",
     "getdate": "NOW()",
     "sysdate": "NOW()",
     "date_bin": "WINDOW TUMBLING(5m), with _window_start in SELECT",
@@ -65,6 +85,9 @@ COLUMNS: dict[str, str] = {
     "window_time": "_event_time",
     "proctime": "_timestamp",
     "processing_time": "_timestamp",
+    "current_time": "CURRENT_TIMESTAMP",
+    "localtime": "CURRENT_TIMESTAMP",
+    "sysdate": "CURRENT_TIMESTAMP",
 }
 """Columns that other systems give every row, and the system columns that hold the same."""
 
@@ -96,11 +119,15 @@ class ForeignOption:
     key: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     clause: str = ""
+    # Why the option is not needed, where there is nothing to write.
+    needless: str = ""
 
-    def line(self, value: str) -> str:
-        """The text to paste."""
-        spelled = self.values.get(value.lower(), value)
-        return self.clause.format(spelled) if self.clause else f"'{self.key}' = '{spelled}'"
+    def hint(self, value: str) -> str:
+        """What to write or to remove."""
+        if self.needless:
+            return f"leave it out: {self.needless}"
+        spelled = self.values.get(value.lower(), self.values.get("", value))
+        return f"write {self.clause.format(spelled)}" if self.clause else f"write '{self.key}' = '{spelled}'"
 
 
 _FORMATS = {"json": "json", "kafka": "json", "delimited": "csv", "avro": "avro", "json_sr": "json"}
@@ -108,6 +135,27 @@ _LATE = {"dead_letter_queue": "DEAD_LETTER", "dlq": "DEAD_LETTER", "discard": "D
 
 OPTIONS: dict[str, ForeignOption] = {
     "kafka_topic": ForeignOption("topic"),
+    "topic.name": ForeignOption("topic"),
+    "topics": ForeignOption("topic"),
+    "brokers": ForeignOption("bootstrap.servers"),
+    "bootstrap_servers": ForeignOption("bootstrap.servers"),
+    "consumer.group": ForeignOption("group.id"),
+    "consumer.group.id": ForeignOption("group.id"),
+    "consumer_group": ForeignOption("group.id"),
+    "value.serializer": ForeignOption("format", _FORMATS),
+    "schema.value.format": ForeignOption("format", _FORMATS),
+    "file.path": ForeignOption("path"),
+    "file.format": ForeignOption("format"),
+    "file.wait.timeout": ForeignOption(needless="new files are waited for as long as the job runs"),
+    "file.retry.interval": ForeignOption(needless="new files are waited for as long as the job runs"),
+    "file.watch": ForeignOption(needless="new files are waited for as long as the job runs"),
+    "watching": ForeignOption(needless="new files are waited for as long as the job runs"),
+    "watch": ForeignOption(needless="new files are waited for as long as the job runs"),
+    "event.time.type": ForeignOption("event.time.format"),
+    "idle.timeout": ForeignOption("watermark.idle_timeout"),
+    "watermark.idle.timeout": ForeignOption("watermark.idle_timeout"),
+    "watermark.max.out.of.orderness": ForeignOption("watermark.delay"),
+    "allowed_lateness": ForeignOption(clause="ALLOWED_LATENESS {0} in the WINDOW clause of the query"),
     "datasource.topic.name": ForeignOption("topic"),
     "value_format": ForeignOption("format", _FORMATS),
     "value.format": ForeignOption("format", _FORMATS),
@@ -132,6 +180,8 @@ OPTIONS: dict[str, ForeignOption] = {
         clause="{0}",
         values={
             "bounded_out_of_orderness": "'watermark.delay' = '5s'",
+            "": "'watermark.delay' = '5s'",
+            "ascending": "'watermark.delay' = '0s'",
             "ascending_timestamps": "'watermark.delay' = '0s'",
             "monotonous": "'watermark.delay' = '0s'",
             "punctuated": "WINDOW TUMBLING(1m) WITH WATERMARK PUNCTUATED(condition) in the query",
@@ -146,6 +196,13 @@ OPTIONS: dict[str, ForeignOption] = {
 """Options by the names that other systems give them."""
 
 _PROPERTIES = "properties."
+
+
+def _keys_of(spec: ConnectorSpec) -> frozenset[str]:
+    return frozenset(own.key for own in (*(spec.source or ()), *(spec.sink or ())))
+
+
+_KNOWN_KEYS = frozenset[str]().union(*map(_keys_of, CONNECTORS.own().values()))
 
 
 def function_hint(name: str, args: Sequence[str]) -> str | None:
@@ -167,15 +224,24 @@ def foreign_option(entry: Option) -> ForeignOption | None:
         # Flink's way to hand options to the client.
         inner = key.removeprefix(_PROPERTIES)
         return ForeignOption(inner if inner in ("bootstrap.servers", "group.id", "auto.offset.reset") else f"kafka.{inner}")
-    if key.endswith(".type") and entry.value.lower() in CONNECTOR_NAMES:
+    if key.endswith(".type") and (entry.value.lower() in CONNECTOR_NAMES or entry.value.lower() in CONNECTORS):
         return ForeignOption("connector", CONNECTOR_NAMES)
-    return None
+    # 'orders.topic' = ..., where the name of the stream stands before the key.
+    own = key.partition(".")[2]
+    return OPTIONS.get(own) or (ForeignOption(own) if own in _KNOWN_KEYS else None)
+
+
+def said_connector(entries: Iterable[Option]) -> frozenset[str]:
+    """The options of the connector that ``'orders.type' = 'kafka_source'`` says: with its name put right, they are known."""
+    values = [entry.value.lower() for entry in entries if entry.key.lower().endswith(".type")]
+    names = [CONNECTOR_NAMES.get(value, value) for value in values]
+    return frozenset(key for name in names if name in CONNECTORS for key in _keys_of(CONNECTORS[name]))
 
 
 def meant_connector(entries: Iterable[Option]) -> str | None:
     """The connector whose own options a list has most of, where it does not name one."""
     keys = {(foreign.key if (foreign := foreign_option(entry)) is not None else entry.key).lower() for entry in entries}
-    known = {name: {own.key for own in (*(spec.source or ()), *(spec.sink or ()))} for name, spec in CONNECTORS.items()}
+    known = {name: _keys_of(spec) for name, spec in CONNECTORS.items()}
     shared = {name: len(keys & own) for name, own in known.items()}
     best = max(shared, key=lambda name: shared[name])
     return best if shared[best] else None

@@ -29,14 +29,31 @@ _ATOMIC: dict[str, Atomic] = {
 _DECIMAL = ("DECIMAL", "NUMERIC", "DEC")
 # A length or precision after these is read and means nothing: Spark's strings and timestamps have only one size.
 _SIZED = ("STRING", "NVARCHAR", "TIMESTAMPTZ", "VARCHAR", "CHAR", "BINARY", "VARBINARY", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
-_NAMES = (*_ATOMIC, *_DECIMAL, "ARRAY", "MAP", "STRUCT")
+_NAMES = (*_ATOMIC, *_DECIMAL, "ARRAY", "MAP", "STRUCT", "ROW")
+# Types of other systems, and the one that holds their values here.
+_HOLDS: dict[str, str] = {
+    **dict.fromkeys(("UUID", "JSON", "JSONB", "XML", "ENUM", "TIME", "GEOGRAPHY", "CLOB", "NAME", "CITEXT", "INET"), "STRING"),
+    **dict.fromkeys(("DATETIME", "DATETIME2", "TIMESTAMP_TZ"), "TIMESTAMP"),
+    **dict.fromkeys(("MONEY", "NUMBER", "BIGNUMERIC"), "DECIMAL(18, 2)"),
+    **dict.fromkeys(("SERIAL", "BIGSERIAL", "UINT32", "INT256", "UNSIGNED"), "BIGINT"),
+    **dict.fromkeys(("UINT64",), "DECIMAL(20, 0)"),
+    **dict.fromkeys(("BLOB",), "BINARY"),
+    **dict.fromkeys(("MULTISET", "LIST", "RECORD"), "ARRAY<STRING>"),
+}
 # One name for each type.
 _SHOWN = (*{type_: name for name, type_ in reversed(_ATOMIC.items())}.values(), "DECIMAL", "ARRAY", "MAP", "STRUCT")
 _MAX_PRECISION = 38
 
 
 def read_type(cursor: Cursor) -> DataType:
-    """A data type, with what its angle brackets or parentheses hold."""
+    """A data type, with what its angle brackets or parentheses hold, and the brackets of PostgreSQL's arrays."""
+    found = _read_plain(cursor)
+    while cursor.take("[", "]"):
+        found = Array(found)
+    return found
+
+
+def _read_plain(cursor: Cursor) -> DataType:
     token = cursor.peek()
     if token.kind is not Kind.WORD or cursor.is_reserved():
         raise cursor.expected("a data type")
@@ -45,13 +62,13 @@ def read_type(cursor: Cursor) -> DataType:
             cursor.in_parentheses(_read_size)
         return types.STRING
     if token.key not in _NAMES:
-        close = nearest(token.text, _NAMES)
-        hint = f"did you mean {close}?" if close else f"known types: {', '.join(_SHOWN)}"
+        holds, close = _HOLDS.get(token.key), nearest(token.text, _NAMES)
+        hint = f"write {holds}" if holds else f"did you mean {close}?" if close else f"known types: {', '.join(_SHOWN)}"
         raise cursor.fault(codes.UNKNOWN_TYPE, f"unknown data type {token.shown}", hint=hint)
     cursor.advance()
     with cursor.nested():
         match token.key:
-            case "ARRAY" | "MAP" | "STRUCT":
+            case "ARRAY" | "MAP" | "STRUCT" | "ROW":
                 return _read_nested(cursor, token.key)
             case "DECIMAL" | "NUMERIC" | "DEC":
                 return _read_decimal(cursor)
@@ -91,7 +108,10 @@ def _read_size(cursor: Cursor) -> int:
 
 
 def _read_nested(cursor: Cursor, name: str) -> DataType:
-    cursor.expect("<")
+    # Flink takes parentheses for ROW, too.
+    closing = ")" if cursor.take("(") else ">"
+    if closing == ">":
+        cursor.expect("<")
     found: DataType
     if name == "ARRAY":
         found = Array(read_type(cursor))
@@ -101,7 +121,7 @@ def _read_nested(cursor: Cursor, name: str) -> DataType:
         found = Map(key, read_type(cursor))
     else:
         found = Struct(cursor.between_commas(_read_field))
-    cursor.expect(">")
+    cursor.expect(closing)
     return found
 
 

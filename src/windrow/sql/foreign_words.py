@@ -94,6 +94,24 @@ _STATEMENTS = (
 )
 
 _COLUMNS = (
+    Foreign(
+        "WATERMARK <name> DELAY <length>",
+        "a watermark is its column less a length of time",
+        "write WATERMARK FOR {0} AS {0} - INTERVAL {1}",
+        within="CREATE",
+    ),
+    Foreign(
+        "WATERMARK FOR <name> )",
+        "a watermark is its column less a length of time",
+        "write WATERMARK FOR {0} AS {0} - INTERVAL '5' SECOND",
+        within="CREATE",
+    ),
+    Foreign(
+        "WATERMARK FOR <name> ,",
+        "a watermark is its column less a length of time",
+        "write WATERMARK FOR {0} AS {0} - INTERVAL '5' SECOND",
+        within="CREATE",
+    ),
     *(
         Foreign(
             f"{before} <name> AS PROCTIME ( )",
@@ -140,6 +158,27 @@ _COLUMNS = (
 )
 
 _WINDOWS = (
+    Foreign("TRIGGER AFTER WATERMARK", "a window emits on the watermark", "write TRIGGER ON WATERMARK"),
+    Foreign("TRIGGER ON EVENT", "an emission for every row is EMIT CHANGES", "write EMIT CHANGES instead of TRIGGER ON EVENT"),
+    Foreign("TRIGGER ON COUNT <n>", "a trigger of so many rows is EVERY", "write TRIGGER EVERY {0} RECORDS OR ON WATERMARK"),
+    Foreign("TRIGGER ON COUNT ( <n> )", "a trigger of so many rows is EVERY", "write TRIGGER EVERY {0} RECORDS OR ON WATERMARK"),
+    Foreign("TRIGGER ON PROCESSING_TIME", "a trigger of the clock is EVERY", "write TRIGGER EVERY 30s OR ON WATERMARK"),
+    Foreign("EMIT EARLY", "how often a window emits early is a trigger", "write WINDOW TUMBLING(...) TRIGGER EVERY 30s OR ON WATERMARK"),
+    Foreign("WITH LATENESS <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0}"),
+    Foreign("GRACE PERIOD <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
+    Foreign("GRACE <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
+    Foreign("WATERMARK DELAY <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
+    Foreign("WATERMARK <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
+    Foreign("LATE DATA STRATEGY <name>", "the words are joined by underscores", "write LATE_DATA_STRATEGY {0}"),
+    Foreign("LATE_DATA <name>", "what becomes of late rows is LATE_DATA_STRATEGY", "write LATE_DATA_STRATEGY {0}"),
+    Foreign("<name> ( SIZE <length> , SLIDE <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
+    Foreign("<name> ( SIZE <length> , ADVANCE <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
+    Foreign("<name> ( <length> BY <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
+    Foreign(
+        "TIMESTAMP BY <name>",
+        "the event time is stated with the stream",
+        "write WITH ('event.time.field' = '{0}') where the stream is created",
+    ),
     Foreign(
         "RETENTION <length>",
         "a window is kept as long as late rows are taken: there is no RETENTION",
@@ -240,6 +279,24 @@ _SELECTS = (
     Foreign("WITH RECURSIVE <name>", "a query over a stream cannot read itself", "write WITH name AS (...)"),
     Foreign("STRUCT < <name> <name> >", "the fields of a struct get their names with AS", "write STRUCT(value AS {0})"),
     Foreign("ARRAY < <name> > [", "an array has the type of its items", "write ARRAY[1, 2]"),
+    Foreign("TIME <s>", "there is no type for a time of day", "keep it as the text {0}"),
+    Foreign("JSON <s>", "JSON is text here", "write {0}, or PARSE_JSON({0})"),
+    Foreign(
+        "LATERAL (",
+        "a subquery that names columns of the row stands in the select list",
+        "write (SELECT ... FROM table t WHERE t.key = s.key) AS name in SELECT",
+    ),
+    Foreign(
+        "FROM ( VALUES",
+        "rows come from a source, not from a query",
+        "put them into a file of JSON lines and write CREATE TABLE name (...) WITH ('connector' = 'files', 'path' = 'rows.jsonl')",
+    ),
+    Foreign(
+        "JOIN ( VALUES",
+        "rows come from a source, not from a query",
+        "put them into a file of JSON lines and write CREATE TABLE name (...) WITH ('connector' = 'files', 'path' = 'rows.jsonl')",
+    ),
+    Foreign("JSON_OBJECTAGG", "an object is made of its entries", "write to_json(map_from_entries(ARRAY_AGG(STRUCT(key, value))))"),
     Foreign("R <s>", "a backslash is an ordinary character in every string", "write {0}"),
     Foreign("E <s>", "a backslash is an ordinary character in every string", "write {0}, with chr(10) for a line end"),
     Foreign("B <s>", "bytes are made by a function", "write encode({0}, 'utf-8')"),

@@ -31,6 +31,9 @@ def read_duration(cursor: Cursor, what: str = "a length of time") -> int:
     token = cursor.peek()
     if token.kind is Kind.DURATION:
         return _micros(cursor, sign, *split_duration(cursor.advance()), start)
+    if token.kind is Kind.STRING and not sign and (length := parse_length(token.text)) is not None:
+        cursor.advance()
+        return length
     if token.kind is not Kind.NUMBER:
         raise cursor.fault(codes.BAD_DURATION, f"expected {what}, found {token.shown}", hint=HINT)
     cursor.advance()

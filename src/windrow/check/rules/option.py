@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
-from windrow.check.foreign_names import foreign_option, meant_connector
+from windrow.check.foreign_names import foreign_option, meant_connector, said_connector
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
@@ -22,11 +22,12 @@ _OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
 
 def option(context: Context) -> Iterator[Diagnostic]:
     for listed in option_lists(context):
+        said = said_connector(listed.entries)
         for entry in listed.entries:
             spec = listed.spec(entry.key)
             if spec is not None:
                 yield from _judge_value(entry, spec)
-            elif listed.is_complete:
+            elif listed.is_complete and entry.key.lower() not in said:
                 yield Diagnostic("WR260", f'unknown option "{entry.key}" for {listed.owner}', entry.span, _unknown_hint(entry, listed))
         yield from _missing(listed)
 
@@ -36,7 +37,7 @@ def _unknown_hint(entry: Option, listed: OptionList) -> str:
     known = [spec.key for spec in listed.specs]
     foreign = foreign_option(entry)
     if foreign is not None:
-        return f"write {foreign.line(entry.value)}"
+        return foreign.hint(entry.value)
     similar = closest(key, known)
     if similar:
         return f"did you mean '{similar[0]}'? {_example(listed, similar[0])}"
