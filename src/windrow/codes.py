@@ -38,6 +38,7 @@ OTHER_CODES: dict[str, str] = {
     "WR642": "a library that rows should become a frame of is not installed",
     "WR643": "there is no Spark session in which rows could become a DataFrame",
     "WR650": "an installed package brings a connector, an aggregate or a function that cannot be used",
+    "WR670": "a column was asked for that the file does not have",
     "WR801": "the state folder cannot be read or written",
     "WR802": "a file of the state could not be written while the job ran",
     "WR803": "the state was written by a version of Windrow that this one cannot read",

@@ -39,7 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "catalog": {"model", "errors", "plugins", "sql", "aggregates", "connectors.spec", "connectors.registry"},
     "check": {"model", "errors", "sql", "aggregates", "catalog", "connectors.spec", "connectors.registry"},
     "plan": {"model", "errors", "plugins", "sql", "aggregates", "catalog", "check", "windowing", "connectors.spec", "connectors.registry"},
-    "introspection": {"model", "errors", "sql", "catalog", "plan", "connectors.spec", "connectors.registry"},
+    "lineage": {"model", "errors", "sql", "aggregates", "plan"},
+    "introspection": {"model", "errors", "sql", "catalog", "plan", "lineage", "connectors.spec", "connectors.registry"},
     "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "observe": {"model", "errors", "settings", "plan", "resilience"},
     "diagnosis": {"model", "errors", "sql", "plan", "observe"},
@@ -120,7 +121,7 @@ CONFINED: dict[str, set[str]] = {
 LIGHT = ("connectors.spec", "connectors.registry")
 
 # Packages whose result may depend on their arguments only.
-PURE = ("model", "sql", "aggregates", "windowing", "check", "plan")
+PURE = ("model", "sql", "aggregates", "windowing", "check", "plan", "lineage")
 IMPURE_MODULES = {"os", "time", "socket", "subprocess", "random", "secrets", "uuid", "urllib", "http", "threading", "tempfile", "shutil"}
 WALL_CLOCK = {"now", "utcnow", "today"}
 

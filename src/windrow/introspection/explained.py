@@ -7,17 +7,22 @@ from dataclasses import replace
 from windrow.catalog import build_catalog
 from windrow.introspection.answer import Answer
 from windrow.introspection.view import View
+from windrow.lineage import lineage_of
+from windrow.lineage.report import lineage_to_text
 from windrow.model.statement import CreateStream, CreateTable, Explain, InsertInto, SelectStatement, Statement
 from windrow.plan import bare_names, plan_part
 from windrow.plan.explain import explain
 from windrow.plan.explain_facts import facts_of
 from windrow.plan.sources import plan_source, plan_table
-from windrow.plan.stages import Job
+from windrow.plan.stages import Job, Plan
 
 
 def explain_statement(statement: Explain, view: View) -> Answer:
     inner = statement.statement
-    text = _source_text(inner) if isinstance(inner, CreateStream | CreateTable) else _query_text(inner, view)
+    if statement.aspect == "LINEAGE":
+        text = lineage_to_text(lineage_of(_plan_of(inner, view), ""))
+        return Answer(statement, ("lineage",), tuple((line,) for line in text.splitlines()))
+    text = _source_text(inner) if isinstance(inner, CreateStream | CreateTable) else explain(_plan_of(inner, view))
     return Answer(statement, ("plan",), tuple((line,) for line in text.splitlines()))
 
 
@@ -27,7 +32,12 @@ def _source_text(source: CreateStream | CreateTable) -> str:
     return "\n".join([f"{facts.kind} {facts.title}", *(f"   {label.ljust(width)}  {text}" for label, text in facts.lines)])
 
 
-def _query_text(inner: Statement, view: View) -> str:
+def _plan_of(inner: Statement, view: View) -> Plan:
+    """What runs for one statement, with everything it reads."""
+    if isinstance(inner, CreateStream):
+        return Plan((Job("", (plan_source(inner),)),))
+    if isinstance(inner, CreateTable):
+        return Plan((Job("", (plan_table(inner),)),))
     name = getattr(inner, "name", "").lower()
     is_replaced = not isinstance(inner, InsertInto)
     others = [each for each in view.statements if not isinstance(each, SelectStatement)]
@@ -35,4 +45,4 @@ def _query_text(inner: Statement, view: View) -> str:
     script = replace(view.script, statements=(*others, inner))
     catalog = build_catalog(script, view.extra)
     output = bare_names(script)[-1] if isinstance(inner, SelectStatement) else name
-    return explain(plan_part(script, catalog, output))
+    return plan_part(script, catalog, output)

@@ -89,7 +89,10 @@ class SelectStatement(StatementBase):
 
 @dataclass(frozen=True)
 class Explain(StatementBase):
+    """``aspect`` is PLAN, or LINEAGE for the columns that a statement's columns follow from."""
+
     statement: Statement
+    aspect: str = "PLAN"
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ def _statement(statement: Statement) -> str:
             return "\n".join([f"INSERT INTO {quote_name(name)}{listed}", *query_lines(query)])
         case SelectStatement(query=query):
             return "\n".join(query_lines(query))
-        case Explain(statement=inner_statement):
-            return f"EXPLAIN {_statement(inner_statement)}"
+        case Explain(statement=inner_statement, aspect=aspect):
+            return f"EXPLAIN {'' if aspect == 'PLAN' else f'{aspect} '}{_statement(inner_statement)}"
         case Show(what=what, like=like):
             return f"SHOW {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
         case Describe(name=name):

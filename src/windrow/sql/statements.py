@@ -200,11 +200,13 @@ def _read_explain(cursor: Cursor) -> Explain:
     start = cursor.peek()
     if cursor.at("EXPLAIN"):
         raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
+    aspect = "LINEAGE" if cursor.take("LINEAGE") else "PLAN"
+    start = cursor.peek()
     inner = _read_any(cursor)
     if isinstance(inner, Show | Describe | Drop | CreateFunction):
         hint = "write EXPLAIN SELECT ..., or EXPLAIN before a CREATE or INSERT"
         raise cursor.fault(codes.MISPLACED, f"there is no plan for {start.key} to explain", start.span, hint)
-    return Explain(replace(inner, span=cursor.since(start)))
+    return Explain(replace(inner, span=cursor.since(start)), aspect)
 
 
 def _read_show(cursor: Cursor) -> Show:

@@ -129,17 +129,13 @@ class CaseRunner:
             return _judge_error(case, as_job_error(RuntimeError(str(error)), case.name))
 
     def _judge(self, case: Case) -> Verdict:
-        script = script_of(case)
-        streams = _rows_by_stream(case, script)
-        _refuse_rows_of_targets(case, script, streams)
-        extra, added = _inferred(case, script, streams, self._granularity)
-        compiled = compile_script(script, extra, added, bare_sink="memory", folder=(case.sql_file or Path(case.file)).parent)
+        compiled, streams = compile_case(case, self._granularity)
         outcome = self._execute(case, compiled, streams)
         if case.expects_error:
             return Verdict(case, False, f"expected an error with {case.expected['error']!r}, but it ran")
         for answer in compiled.answers[-1:]:
             outcome.outputs.setdefault("out", [dict(row) for row in answer.to_dicts()])
-        for name, expected in _expectations(case, script).items():
+        for name, expected in _expectations(case, compiled.script).items():
             rows = outcome.dead_letters if name == "dead_letters" and name not in outcome.outputs else outcome.rows_of(name)
             problem = difference(expected, [plain(row) for row in rows], self._compare(case), case.tolerance)
             if problem is not None:
@@ -150,6 +146,10 @@ class CaseRunner:
         if outcome.imbalances:
             return Verdict(case, False, f"rows do not add up: {outcome.imbalances[0]}")
         return Verdict(case, True)
+
+    def outcome(self, case: Case) -> Outcome:
+        """Everything that a case gives, whatever it expects."""
+        return self._execute(case, *compile_case(case, self._granularity))
 
     def _compare(self, case: Case) -> str:
         """A batch that closes several windows puts them out by their ends, so their order is that of the batches."""
@@ -173,6 +173,16 @@ class CaseRunner:
                 return engine.finish()
             finally:
                 engine.close()
+
+
+def compile_case(case: Case, granularity: str = "batch") -> tuple[Compiled, list[tuple[str, Mapping[str, Any]]]]:
+    """The plan of a case, and its rows, each with the stream it belongs to. Streams that its SQL does not create follow from the rows."""
+    script = script_of(case)
+    streams = _rows_by_stream(case, script)
+    _refuse_rows_of_targets(case, script, streams)
+    extra, added = _inferred(case, script, streams, granularity)
+    compiled = compile_script(script, extra, added, bare_sink="memory", folder=(case.sql_file or Path(case.file)).parent)
+    return compiled, streams
 
 
 @lru_cache(maxsize=4)
