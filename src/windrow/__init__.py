@@ -53,15 +53,29 @@ def run(
     master: str = "local[*]",
     settings: Mapping[str, str] | None = None,
     keep: int = 0,
+    listen: str | None = None,
+    listen_token: str | None = None,
 ) -> Jobs:
     """Run SQL text, or what ``compile`` gave, and return at once with a handle: ``status()``, ``stop()``, ``await_end()``.
 
-    With ``keep``, so many of the newest rows of each output are kept for ``output(name)`` and ``preview()`` of the handle.
+    With ``keep``, so many of the newest rows of each output are kept for ``output(name)`` and ``preview()`` of the handle. ``listen``
+    (such as ``"127.0.0.1:9464"``) serves metrics, health and status there; another address than loopback needs a token.
     """
     from windrow.jobs import RunOptions, start
 
     compiled = compile(sql) if isinstance(sql, str) else sql
-    return start(compiled, RunOptions(mode, state, master, settings or {}, keep_rows=keep), spark)
+    options = RunOptions(mode, state, master, settings or {}, keep_rows=keep)
+    if listen is None:
+        return start(compiled, options, spark)
+    from windrow.serving import Serving, parse_listen
+    from windrow.settings import load_settings
+
+    serving = Serving(parse_listen(listen, listen_token or load_settings().listen_token), options.stalled_after)
+    try:
+        return start(compiled, options, spark, serving=serving)
+    except BaseException:
+        serving.close()
+        raise
 
 
 def sql(

@@ -26,6 +26,8 @@ class Settings(BaseSettings):
     parallelism: int | None = Field(default=None, ge=1)
     # Where jars are kept; a folder of the user's own where none is given.
     cache: Path | None = None
+    # What requests must bring where a job listens on an address that others can reach.
+    listen_token: str | None = Field(default=None, repr=False)
     # An ivysettings.xml that says where jars are fetched from, in the place of Maven Central.
     ivy_settings: Path | None = None
 

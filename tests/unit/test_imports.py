@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "observe": {"model", "errors", "settings", "plan", "resilience"},
     "diagnosis": {"model", "errors", "sql", "plan", "observe"},
+    "serving": {"errors", "observe", "resilience"},
     "spark": {
         "model",
         "errors",
@@ -115,6 +116,7 @@ CONFINED: dict[str, set[str]] = {
     "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
     "confluent_kafka": {"connectors", "local"},
+    "prometheus_client": {"observe"},
 }
 
 # What a connector says about itself is read by every check and by --help: it must load in no time.

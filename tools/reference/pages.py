@@ -11,6 +11,7 @@ from tools.reference.configuration import configuration_keys, foreign_keys, sect
 from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
+from tools.reference.metrics import metrics_page
 from tools.reference.options import connector_overview, connector_side, option_table, query_options, run_settings, source_options
 from tools.reference.results import result_table
 from tools.reference.statements import reference_page
@@ -91,6 +92,7 @@ REGIONS: dict[str, Callable[[], str]] = {
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "support.md": support_page,
+    "metrics.md": metrics_page,
     "functions.md": functions_page,
     "reference.md": reference_page,
 }

@@ -83,6 +83,10 @@ Reach = Annotated[
     _option("--set", "A setting of Spark (spark.*), where the state is not on a local disk; repeatable.", "KEY=VALUE"),
 ]
 Interval = Annotated[str | None, _option("--trigger-interval", "Least time between two batches, such as 10s.", "DURATION")]
+ListenAt = Annotated[str | None, _option("--listen", "Answer over HTTP: metrics, health, status (127.0.0.1:9464, unix:PATH).", "HOST:PORT")]
+TokenFile = Annotated[
+    Path | None, _option("--listen-token-file", "A file with the token that requests must bring; needed beyond loopback.", "FILE")
+]
 Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
 Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
 Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Env, Interval, Master, RunFile, Settings, State
+from windrow.cli.arguments import Env, Interval, ListenAt, Master, RunFile, Settings, State, TokenFile
 from windrow.cli.files import stem
 from windrow.cli.project import Chosen, chosen_for, compile_chosen, files_of, working_in
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from windrow.cli.session import Launch
     from windrow.compiler import Compiled
     from windrow.jobs.options import Mode
+    from windrow.serving import Listen
 
 
 def run(
@@ -29,6 +30,8 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No status line and no ledger; rows and errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The final report as one line of JSON.")] = False,
     trigger_interval: Interval = None,
+    listen: ListenAt = None,
+    listen_token_file: TokenFile = None,
 ) -> None:
     """Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise. The same command resumes where the last run stopped."""
     from windrow.cli.session import Launch, RunRequest, run_files
@@ -55,6 +58,7 @@ def run(
             again=again,
             letters=f"windrow dead-letters {launches[0].state if state or chosen.name else file}" if len(files) == 1 else "",
             environment=chosen.line,
+            listen=_listen(listen, listen_token_file, defaults.listen_token),
         )
         _refuse_one_state_for_two(launches, files)
         if any(launch.compiled.plan.jobs or not launch.compiled.answers for launch in launches):
@@ -110,6 +114,18 @@ def _mode(once: bool, until_end: bool) -> Mode:
         hint = "--once keeps windows open for the next run, --until-end closes them"
         raise UsageError(codes.CONFLICT, "--once and --until-end exclude each other", hint)
     return "once" if once else "until_end" if until_end else "continuous"
+
+
+def _listen(address: str | None, token_file: Path | None, token: str | None) -> Listen | None:
+    from windrow.errors import UsageError
+
+    if address is None:
+        if token_file is not None:
+            raise UsageError(codes.CONFLICT, "--listen-token-file without --listen", "--listen 0.0.0.0:9464 says where to listen")
+        return None
+    from windrow.serving import parse_listen
+
+    return parse_listen(address, token, token_file)
 
 
 def _millis(text: str | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
 from windrow.errors import SparkLostError, UsageError, WindrowError
 from windrow.jobs import Jobs, RunOptions, start
-from windrow.jobs.options import SPARK
+from windrow.jobs.options import SPARK, STALLED
 from windrow.jobs.state_folder import prepared, state_folder
 from windrow.spark.internals.java_process import JavaProcess, stop_session
 from windrow.storage import is_local
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from windrow.compiler import Compiled
     from windrow.jobs.options import Mode
     from windrow.plan.stages import Job
+    from windrow.serving import Listen, Serving
 
 _GLANCE = 0.25
 LOG = "spark.log"
@@ -52,6 +53,8 @@ class RunRequest:
     letters: str = ""
     # What windrow.yaml has to do with it.
     environment: str = ""
+    # Where to answer over HTTP.
+    listen: Listen | None = None
     # Where status and report go; chosen by what standard output is, if not given.
     console: Console | None = None
 
@@ -81,6 +84,30 @@ def run_files(launches: Sequence[Launch], request: RunRequest) -> None:
         raise UsageError(codes.NOTHING_TO_RUN, "there is nothing to run: the file only defines sources", hint)
     launches = [launch for launch in launches if launch.compiled.plan.jobs]
     console = request.console or watching_console()
+    with closing(_serving(request, console)) as serving:
+        _run(launches, request, console, serving)
+
+
+def _serving(request: RunRequest, console: Console) -> Serving | Unheard:
+    """Before Spark starts: an address that cannot be had is found at once, and whoever asks is told that the job is starting."""
+    if request.listen is None:
+        return Unheard()
+    from windrow.serving import Serving
+
+    stalled_after = RunOptions(settings={key: value for key, value in request.settings.items() if key == STALLED}).stalled_after
+    serving = Serving(request.listen, stalled_after)
+    if not request.is_silent:
+        say(console, f"listening on {serving.address} · /metrics /health/ready /status", style="dim")
+    return serving
+
+
+class Unheard:
+    """For a run that listens nowhere."""
+
+    def close(self) -> None: ...
+
+
+def _run(launches: Sequence[Launch], request: RunRequest, console: Console, serving: Serving | Unheard) -> None:
     log = _log_in(launches[0].state, request)
     if not request.is_silent:
         _announce(launches, request, console)
@@ -90,9 +117,9 @@ def run_files(launches: Sequence[Launch], request: RunRequest) -> None:
     with StopWish() as wish:
         try:
             loads = None if request.is_silent else Loads(lambda line: say(console, line, style="dim"))
-            run_jobs(_started(launches, request, spark, loads), wish, request, console)
+            run_jobs(_started(launches, request, spark, loads, serving), wish, request, console)
         except Exception as error:
-            lost = _loss(error, java, plans)
+            lost = _loss(error, java, [job for launch in launches for job in launch.compiled.plan.jobs])
             if lost is None:
                 raise
             if not wish.asked:
@@ -103,14 +130,15 @@ def run_files(launches: Sequence[Launch], request: RunRequest) -> None:
             stop_session(spark)
 
 
-def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads: Loads | None) -> Jobs:
+def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads: Loads | None, serving: Serving | Unheard) -> Jobs:
     """The jobs of every file. Where one does not start, those that did are stopped again."""
     own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
     running: list[Jobs] = []
+    heard = None if isinstance(serving, Unheard) else serving
     try:
         for launch in launches:
             options = RunOptions(request.mode, launch.state, request.master, own, request.trigger_interval_ms)
-            running.append(start(launch.compiled, options, spark, loads))
+            running.append(start(launch.compiled, options, spark, loads, heard))
     except BaseException:
         for jobs in running:
             with suppress(WindrowError):

@@ -10,6 +10,7 @@ from windrow.errors import UsageError
 from windrow.jobs.notebook import JobsText, Watching
 from windrow.jobs.rows import Rows
 from windrow.observe.status import JobStatus
+from windrow.serving import Serving
 from windrow.spark.internals.java_process import stop_session
 
 if TYPE_CHECKING:
@@ -25,17 +26,24 @@ GLANCE = 0.5
 class Jobs:
     """The running jobs of one file."""
 
-    def __init__(self, jobs: list[RunningJob], own_session: SparkSession | None) -> None:
+    def __init__(self, jobs: list[RunningJob], own_session: SparkSession | None, serving: Serving | None = None) -> None:
         self._jobs = jobs
         self._own_session = own_session
+        self._serving = serving
+
+    @property
+    def address(self) -> str | None:
+        """Where the jobs answer over HTTP; None if they were not to listen."""
+        return None if self._serving is None else self._serving.address
 
     @staticmethod
     def together(parts: Sequence[Jobs]) -> Jobs:
         """The jobs of several files as one; who started them ends the session."""
         return Jobs([job for part in parts for job in part._jobs], None)
 
-    def status(self) -> list[JobStatus]:
-        return [job.status() for job in self._jobs]
+    def status(self, *, is_deep: bool = False) -> list[JobStatus]:
+        """``is_deep`` asks Spark too: for what sources have not read yet, and for the memory of the Java process."""
+        return [job.status(is_deep=is_deep) for job in self._jobs]
 
     @property
     def is_active(self) -> bool:
@@ -71,6 +79,8 @@ class Jobs:
         self._close()
 
     def _close(self) -> None:
+        if self._serving is not None and not self.is_active:
+            self._serving.close()
         if self._own_session is not None and not self.is_active:
             stop_session(self._own_session)
             self._own_session = None

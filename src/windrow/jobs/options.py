@@ -32,6 +32,7 @@ class RunSetting:
 
 FAST_PATHS = "engine.fast_paths"
 TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE = "traces.endpoint", "traces.protocol", "traces.sample.percent"
+STALLED = "health.stalled.seconds"
 LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.servers"
 # Every key with this prefix is a setting of the Kafka client that writes the letters.
 LETTERS_CLIENT = "dead_letters.kafka."
@@ -65,6 +66,12 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         "", "a job whose state grows beyond this stops, with the batch that did it left for the next run", example="8589934592"
     ),
     "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops", example="3600"),
+    STALLED: RunSetting(
+        "120",
+        "so many seconds a batch may be under way, or rows may wait to be read while none is, before the job is "
+        "[not ready](monitoring.md#health)",
+        example="600",
+    ),
     "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds", example="5000000"),
     "state.on_limit": RunSetting(
         "stop",
@@ -138,6 +145,10 @@ class RunOptions:
         """A number that may be left out."""
         text = self.setting(key)
         return int(text) if text else None
+
+    @property
+    def stalled_after(self) -> float:
+        return float(self.setting(STALLED))
 
     @property
     def has_fast_paths(self) -> bool:

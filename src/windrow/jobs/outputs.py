@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MEMORY = "memory"
+# Of an error that no connector has a code for.
+UNEXPECTED = "WR999"
 
 
 class Outputs:
-    """Each write can be repeated without effect. ``seconds`` is how long each statement's took in the last batch."""
+    """Each write can be repeated without effect. ``seconds`` is how long each statement's took in the last batch, ``errors`` how often one
+    failed since the run began, by statement and code."""
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Outputs:
         self._letter_topic: LetterTopic | None = None
         self._is_open = False
         self.seconds: dict[str, float] = {}
+        self.errors: Counter[tuple[str, str]] = Counter()
 
     def open(self) -> None:
         """Once a run: what is open stays so over an outage of a source."""
@@ -106,9 +111,15 @@ class Outputs:
         started = time.monotonic()
         frame = flow.frame if flow.table is None else None
         table = None if flow.table is None else labelled(flow.table, self._job.time_zone)
-        refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books, trace=trace))
+        try:
+            refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books, trace=trace))
+        except Exception as error:
+            self.errors[name, getattr(error, "code", UNEXPECTED)] += 1
+            raise
         _set_aside(name, refused or (), result)
         self.seconds[name] = time.monotonic() - started
+        times = table["_event_time"] if table is not None and "_event_time" in table.column_names else None
+        result.measured.take_written(name, self.seconds[name], times)
 
     def _write_letters(self, result: BatchResult, replay: Replay) -> None:
         buffer = BytesIO()

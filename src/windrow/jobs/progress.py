@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from windrow.jobs.source_status import source_statuses
 from windrow.model.fate import Fate
-from windrow.observe.status import STARTING, Holder, JobStatus, OperatorStatus, StateSize, TableLoad
+from windrow.model.window_kinds import CountedKind
+from windrow.observe.status import STARTING, Holder, JobStatus, OperatorStatus, RunCounts, StateSize, TableLoad, WindowTotals
 from windrow.plan.physical import OperatorSpec
 from windrow.plan.stages import Aggregate
 from windrow.resilience import system_states
@@ -34,6 +37,25 @@ class Progress:
         # Of the last batch, by statement.
         self.sink_seconds: dict[str, float] = {}
         self.stale_tables: Mapping[str, str] = {}
+        self.tables: dict[str, TableLoad] = {}
+        self.started_at = time.time()
+        self.ended_at: float | None = None
+        self.batch_since: float | None = None
+        self._committed_at: float | None = None
+        # Of the run: batches, tries after an outage, errors by code and by output.
+        self._batches = 0
+        self._advanced = 0.0
+        self.retries = 0
+        self.errors: Counter[str] = Counter()
+        self.sink_errors: Mapping[tuple[str, str], int] = {}
+        self._windows = WindowCounting()
+
+    def take_load(self, load: TableLoad) -> None:
+        """A table goes on loading. Called from several threads."""
+        self.tables[load.table] = load
+
+    def note_error(self, code: str) -> None:
+        self.errors[code] += 1
 
     def update(self, executor: BatchExecutor, result: BatchResult | None) -> None:
         """After a batch, or (None) before the first."""
@@ -43,8 +65,13 @@ class Progress:
             result.measured.end()
             rows, measured, seconds = result.ledger.rows_in, result.measured, result.measured.seconds
             measured.take_ledger(executor.plan, result.ledger)
-            self._totals.add(measured)
+            self._totals.add(measured, rows)
+            self._batches += 1
+            self._committed_at = time.time()
         watermark = _least_watermark(executor)
+        before = self._status.watermark
+        if result is not None and watermark is not None and before is not None:
+            self._advanced += max(0, watermark - before) / 1e6
         now = max((clock.now or 0 for clock in executor.state.clocks.values()), default=0)
         status = JobStatus(
             job=executor.job.name,
@@ -65,11 +92,15 @@ class Progress:
             total_phases=dict(self._totals.phases),
             has_ended=bool(executor.state.clocks) and all(clock.is_ended for clock in executor.state.clocks.values()),
             held_by=_holder(executor),
+            sources=source_statuses(executor),
+            distributions=self._totals.distributions,
+            committed_at=self._committed_at,
         )
         with self._lock:
             self._status = status
             self._hold = executor.held
             self._held = None
+            self._windows.begin(executor, self._totals.completed)
 
     @property
     def last(self) -> JobStatus:
@@ -86,6 +117,7 @@ class Progress:
             held = self._held
             operators = tuple(replace(one, state=held.get(one.name, one.state)) for one in current.operators)
             current = replace(current, operators=operators, open_windows=sum(size.windows for size in held.values()))
+            windows = self._windows.totals(held)
         return replace(
             current,
             state=self.state,
@@ -93,7 +125,51 @@ class Progress:
             stale_tables=self.stale_tables,
             sink_seconds=dict(self.sink_seconds),
             systems=tuple(system_states()),
+            tables=tuple(self.tables.values()),
+            window_totals=windows,
+            counts=self._counts(),
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            batch_since=self.batch_since,
         )
+
+    def _counts(self) -> RunCounts:
+        errors, refused = dict(self.errors), dict(self.sink_errors)
+        return RunCounts(self._batches, self.retries, self._totals.evicted, self._advanced, errors, refused)
+
+
+class WindowCounting:
+    """Windows of the run, from those that closed and those that are held. What was held as it began is taken off.
+
+    Created ones are those that closed and those that are open; those let go closed, and are not kept for late rows any more.
+    """
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] | None = None
+        self._before: dict[str, StateSize] = {}
+        self._completed: Mapping[str, int] = {}
+        self._told: dict[str, WindowTotals] = {}
+
+    def begin(self, executor: BatchExecutor, completed: Mapping[str, int]) -> None:
+        """Before the first batch, and after each. Of windows that speak only of changes nobody is told that they close."""
+        if self._names is None:
+            closing = (stage for stage in executor.job.stages if isinstance(stage, Aggregate) and stage.emit_policy.on_close)
+            self._names = tuple(s.name for s in closing if s.window is not None and not isinstance(s.window, CountedKind))
+            self._before = executor.held() if self._names else {}
+        self._completed = dict(completed)
+
+    def totals(self, held: Mapping[str, StateSize]) -> tuple[WindowTotals, ...]:
+        for name in self._names or ():
+            now, before = held.get(name, StateSize()), self._before.get(name, StateSize())
+            if now.closed is None or before.closed is None:
+                continue
+            completed = self._completed.get(name, 0)
+            created = completed + (now.windows - now.closed) - (before.windows - before.closed)
+            pruned = completed - (now.closed - before.closed)
+            # Sessions that grow together are fewer than those that came to be: what was told once does not fall.
+            told = self._told.get(name, WindowTotals(name, 0, 0, 0))
+            self._told[name] = WindowTotals(name, max(created, told.created), completed, max(pruned, told.pruned))
+        return tuple(self._told.values())
 
 
 class LoadWatch:

@@ -26,6 +26,7 @@ from windrow.jobs.inputs import Inputs
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
+from windrow.jobs.outside_view import OutsideView
 from windrow.jobs.progress import Progress
 from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
@@ -36,6 +37,7 @@ from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, Fas
 from windrow.observe.traces import Producers
 from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
+from windrow.serving import Serving
 from windrow.spark.execution.batch import BatchInput, BatchResult
 from windrow.spark.execution.executor import BatchExecutor
 from windrow.spark.execution.measurements import BatchMeasurements, Phase
@@ -62,11 +64,16 @@ COMMIT_SECONDS = 10.0
 
 
 def start(
-    compiled: Compiled, options: RunOptions, spark: SparkSession | None = None, on_load: Callable[[TableLoad], None] | None = None
+    compiled: Compiled,
+    options: RunOptions,
+    spark: SparkSession | None = None,
+    on_load: Callable[[TableLoad], None] | None = None,
+    serving: Serving | None = None,
 ) -> Jobs:
     """Start every job of a plan. With a given session, its cluster is used and its own settings stay untouched.
 
-    ``on_load`` is told of tables as they are loaded, from several threads.
+    ``on_load`` is told of tables as they are loaded, from several threads. ``serving`` answers for the jobs, from before they begin until
+    the handle is closed.
     """
     if not compiled.plan.jobs:
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
@@ -82,6 +89,8 @@ def start(
         _refuse_changed_file(session, compiled, options)
         origin = Origin.of(compiled.script, compiled.plan)
         running.extend(RunningJob(session, job, options, on_load, origin) for job in compiled.plan.jobs)
+        if serving is not None:
+            serving.watch(lambda: [one.status(is_deep=True) for one in running])
         for one in running:
             one.start()
     except BaseException:
@@ -90,7 +99,7 @@ def start(
         if is_own:
             stop_session(session)
         raise
-    return Jobs(running, session if is_own else None)
+    return Jobs(running, session if is_own else None, serving)
 
 
 def _refuse_changed_file(spark: SparkSession, compiled: Compiled, options: RunOptions) -> None:
@@ -108,7 +117,7 @@ class RunningJob:
         origin: Origin | None = None,
     ) -> None:
         self.job = job
-        self._on_load = on_load or (lambda _load: None)
+        self._tell_load = on_load or (lambda _load: None)
         self.folder: Folder = prepared(job_folder(options.state, job.name, spark))
         self._spark = spark
         self._fast_paths = fast_paths_of(spark)
@@ -125,6 +134,7 @@ class RunningJob:
         self._progress = Progress(job.name)
         limits = options.limit("state.max_bytes"), options.limit("state.max_groups")
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
+        self._outside = OutsideView(spark, self._java, self.folder.child(STATE))
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -139,9 +149,14 @@ class RunningJob:
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
             self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping, self._kept, self._tracing)
+            self._progress.sink_errors = self._outputs.errors
         except BaseException:
             self._lease.release()
             raise
+
+    def _on_load(self, load: TableLoad) -> None:
+        self._progress.take_load(load)
+        self._tell_load(load)
 
     def _make_inputs(self) -> Inputs:
         return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
@@ -220,6 +235,7 @@ class RunningJob:
             raise JobError("WR821", f"job {self.job.name} is stopping: batch {batch_id} is left for the next run")
         try:
             with self._in_batch:
+                self._progress.batch_since = time.time()
                 self._take(frame, batch_id)
         except StoppedWaitingError:
             raise
@@ -233,6 +249,8 @@ class RunningJob:
             # A panic in a library's native code is no Exception. If it left from here, Spark would wait for an answer for ever.
             self._failure = as_job_error(RuntimeError(str(error)), self.job.name)
             raise self._failure from error
+        finally:
+            self._progress.batch_since = None
 
     def _explain(self, error: Exception) -> WindrowError:
         """A connector may know what a failure of Spark's means; else it is shown without its stack."""
@@ -334,6 +352,7 @@ class RunningJob:
             else:
                 self._fail(self._failure or self._explain(error))
         finally:
+            self._progress.ended_at = time.time()
             self._release()
             self._finished.set()
 
@@ -365,6 +384,8 @@ class RunningJob:
                 if not isinstance(found, OutageError) or not outage.wait(self._executor.state.batch_id):
                     raise
                 self._failure = None
+                self._progress.retries += 1
+                self._progress.note_error(found.code)
                 self._come_to(WAITING, f"waits: {found.message}")
                 LOG.warning("%s [%s]; batch %d is tried again", found.message, found.code, self._executor.state.batch_id + 1)
 
@@ -405,6 +426,7 @@ class RunningJob:
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error
+        self._progress.note_error(error.code)
         self._come_to(FAILED, str(error))
 
     def _come_to(self, state: str, error: str | None = None) -> None:
@@ -422,9 +444,11 @@ class RunningJob:
         if self._tracing is not None:
             self._tracing.committed(result)
 
-    def status(self) -> JobStatus:
+    def status(self, *, is_deep: bool = False) -> JobStatus:
+        """``is_deep``: also what Spark and the file system must be asked for."""
         paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())
-        return replace(self._progress.status(), windows=self._inputs.windows(), fast_paths=paths)
+        status = replace(self._progress.status(), windows=self._inputs.windows(), fast_paths=paths)
+        return self._outside.completed(status, self.query) if is_deep else status
 
     @property
     def is_active(self) -> bool:

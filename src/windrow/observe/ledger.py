@@ -26,6 +26,8 @@ class Account:
     emitted: int = 0
     # Of the rows that were emitted, those that the output refused: they are dead letters too.
     refused: int = 0
+    # Rows that were dead letters and came once more, by the code they had been set aside with: no longer among ``dead``.
+    replayed: Counter[str] = field(default_factory=Counter)
 
     @property
     def accounted(self) -> int:
@@ -34,6 +36,15 @@ class Account:
     @property
     def is_balanced(self) -> bool:
         return self.rows_in == self.accounted
+
+    @property
+    def ever_dead(self) -> Counter[str]:
+        """Every row that was ever set aside, also those that came once more: this never falls.
+
+        >>> Account(rows_in=3, dead=Counter(WR701=2), replayed=Counter(WR701=1)).ever_dead
+        Counter({'WR701': 3})
+        """
+        return self.dead + self.replayed
 
     def add(self, other: Account) -> None:
         self.rows_in += other.rows_in
@@ -48,11 +59,13 @@ class Account:
         self.late_warned += other.late_warned
         self.emitted += other.emitted
         self.refused += other.refused
+        self.replayed.update(other.replayed)
 
     def take_back(self, dead: Mapping[str, int]) -> None:
         """Rows that were set aside come once more: what they were counted as no longer holds."""
         self.rows_in -= sum(dead.values())
         self.dead.subtract(dead)
+        self.replayed.update(dead)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,6 +79,7 @@ class Account:
             "late_warned": self.late_warned,
             "emitted": self.emitted,
             "refused": self.refused,
+            "replayed": dict(sorted(self.replayed.items())),
         }
 
     @staticmethod
@@ -81,6 +95,8 @@ class Account:
             data["late_warned"],
             data["emitted"],
             data.get("refused", 0),
+            # Accounts of before replays were counted have none.
+            Counter(data.get("replayed", {})),
         )
 
 

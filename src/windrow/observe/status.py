@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from windrow.observe.distribution import Distribution
 from windrow.observe.ledger import Ledger
 from windrow.resilience import SystemState
 
@@ -33,13 +34,21 @@ class TableLoad:
         return (self.total - self.rows) / self.rows_per_second
 
 
+DRIVER, EXECUTORS = "driver", "executors"
+
+
 @dataclass(frozen=True)
 class StateSize:
-    """What an operator holds: rows, bytes of memory, and groups or windows that are open."""
+    """What an operator holds: rows, bytes of memory, and groups or windows that are open.
+
+    Of these, ``closed`` are past the watermark and only kept for late rows; None where that is not known without another job.
+    """
 
     rows: int = 0
     bytes: int = 0
     windows: int = 0
+    home: str = DRIVER
+    closed: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,76 @@ class WindowCounts:
     safe: int
     waiting: int
     late_rows: int
+
+
+@dataclass(frozen=True)
+class PartitionStatus:
+    """One partition of a source: its greatest event time, the watermark that follows, and when a row of it last arrived."""
+
+    partition: int
+    reached: int | None
+    watermark: int | None
+    seen_at: int
+    is_idle: bool
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """``arrived_at`` is when the last batch did. ``backlog`` has the rows by partition that are not read yet, ``backlog_files`` the files.
+
+    None where the source does not say.
+    """
+
+    source: str
+    partitions: tuple[PartitionStatus, ...] = ()
+    arrived_at: int | None = None
+    backlog: Mapping[str, int] | None = None
+    backlog_files: int | None = None
+
+    @property
+    def newest(self) -> int | None:
+        return max((one.reached for one in self.partitions if one.reached is not None), default=None)
+
+
+@dataclass(frozen=True)
+class WindowTotals:
+    """Windows of a statement since the run began: those that came to be, that the watermark closed, and that were let go."""
+
+    statement: str
+    created: int
+    completed: int
+    pruned: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A distribution of the run: the name of its instrument, and its labels but for the job."""
+
+    instrument: str
+    labels: tuple[str, ...]
+    values: Distribution
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """What happened since the run began. ``errors`` are by code, ``sink_errors`` by statement and code."""
+
+    batches: int = 0
+    retries: int = 0
+    evicted: int = 0
+    watermark_advanced: float = 0.0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    sink_errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JavaUse:
+    """What Spark's Java process uses. None where it cannot be asked."""
+
+    heap_bytes: int | None = None
+    heap_max_bytes: int | None = None
+    resident_bytes: int | None = None
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,10 +213,27 @@ class JobStatus:
     has_ended: bool = False
     held_by: Holder | None = None
     fast_paths: tuple[FastPath, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()
+    tables: tuple[TableLoad, ...] = ()
+    window_totals: tuple[WindowTotals, ...] = ()
+    counts: RunCounts = RunCounts()
+    java: JavaUse | None = None
+    # Seconds since the epoch. ``committed_at`` is of the last batch of this run, ``batch_since`` of the batch that is under way.
+    started_at: float | None = None
+    committed_at: float | None = None
+    batch_since: float | None = None
+    ended_at: float | None = None
+    # Bytes of the files that keep the state, where they are on a local disk.
+    state_file_bytes: int | None = None
+    distributions: tuple[Measured, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        lists = ("systems", "windows", "operators", "fast_paths")
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("ledger", "held_by", *lists)}
+        lists = ("systems", "windows", "operators", "fast_paths", "sources", "tables", "window_totals")
+        apart = ("ledger", "held_by", "counts", "java", "distributions", *lists)
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in apart}
         data.update({name: [asdict(one) for one in getattr(self, name)] for name in lists})
         data["held_by"] = None if self.held_by is None else asdict(self.held_by)
+        data["java"] = None if self.java is None else asdict(self.java)
+        failed = {f"{statement} {code}": count for (statement, code), count in self.counts.sink_errors.items()}
+        data["counts"] = {**asdict(replace(self.counts, sink_errors={})), "sink_errors": failed}
         return {**data, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}

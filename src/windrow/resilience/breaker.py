@@ -15,13 +15,17 @@ OPEN_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class SystemState:
-    """What the status says of one outside system. ``since`` is seconds since the epoch, of the first failure in the row."""
+    """What the status says of one outside system. ``since`` is seconds since the epoch, of the first failure in the row.
+
+    ``failures`` are those in a row, ``retries`` every call since the process began that failed and was tried again or given up.
+    """
 
     system: str
     state: str
     failures: int
     error: str | None
     since: float | None
+    retries: int = 0
 
 
 @dataclass
@@ -30,6 +34,7 @@ class Breaker:
     clock: Callable[[], float] = time.time
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _failures: int = 0
+    _retries: int = 0
     _error: str | None = None
     _since: float | None = None
     _opened_at: float | None = None
@@ -55,6 +60,7 @@ class Breaker:
     def failed(self, error: str) -> None:
         with self._lock:
             self._failures += 1
+            self._retries += 1
             self._error = error
             self._since = self.clock() if self._since is None else self._since
             if self._is_probing or self._failures >= FAILURES_TO_OPEN:
@@ -68,7 +74,7 @@ class Breaker:
                 name = CLOSED
             else:
                 name = OPEN if not self._is_probing and self.clock() < self._opened_at + OPEN_SECONDS else HALF_OPEN
-            return SystemState(self.system, name, self._failures, self._error, self._since)
+            return SystemState(self.system, name, self._failures, self._error, self._since, self._retries)
 
 
 _breakers: dict[str, Breaker] = {}

@@ -14,11 +14,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from windrow.observe.distribution import COUNTS, LATENCIES, SECONDS, Distribution
 from windrow.observe.ledger import Ledger
+from windrow.observe.status import Measured
 from windrow.plan.physical import OperatorSpec, PhysicalPlan
 from windrow.plan.stages import LoadTable, LookupJoin, Read, SubqueryLookup, Write
+from windrow.windowing.columns import COUNT, EMISSION, FINAL
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from windrow.spark.query.flow import Flow
 
 
@@ -63,6 +70,12 @@ class BatchMeasurements:
     # In the order in which they ended; one may lie within another.
     stretches: list[Stretch] = field(default_factory=list)
     started: int = field(default_factory=lambda: time.time_ns())
+    # Windows that the watermark closed, by statement, with how many rows were in them; those that were let go to make room.
+    closed: dict[str, Distribution] = field(default_factory=dict)
+    evicted: int = 0
+    # Of the rows that were written out of the driver: seconds since their event time, by statement.
+    latencies: dict[str, Distribution] = field(default_factory=dict)
+    sinks: dict[str, float] = field(default_factory=dict)
     _seconds: dict[Phase, float] = field(default_factory=lambda: dict.fromkeys(Phase, 0.0))
     _phase: Phase = Phase.PLAN
     _operator: str | None = None
@@ -108,6 +121,20 @@ class BatchMeasurements:
         elif flow.table is not None:
             own.rows_out, own.bytes_out = flow.table.num_rows, flow.table.nbytes
 
+    def take_emissions(self, name: str, emissions: pl.DataFrame) -> None:
+        """What a step puts out. A window that closes speaks once as a final one."""
+        final = emissions.filter(pl.col(EMISSION) == FINAL) if EMISSION in emissions.columns else emissions.clear()
+        if final.height and COUNT in final.columns:
+            _take_values(self.closed.setdefault(name, Distribution(COUNTS)), final[COUNT].cast(pl.Float64))
+
+    def take_written(self, name: str, seconds: float, times: pa.ChunkedArray | None) -> None:
+        """An output has taken its rows; ``times`` are their event times, where the rows came from the driver."""
+        self.sinks[name] = seconds
+        if times is not None and len(times):
+            micros = pl.Series(times.cast("timestamp[us, tz=UTC]").cast("int64")).drop_nulls()
+            late = (time.time_ns() // 1000 - micros).cast(pl.Float64) / 1e6
+            _take_values(self.latencies.setdefault(name, Distribution(LATENCIES)), late)
+
     def take_ledger(self, plan: PhysicalPlan, ledger: Ledger) -> None:
         """The rows of every operator, once those of the batch are in the ledger."""
         for spec in plan:
@@ -149,14 +176,30 @@ def _rows(
     return rows_in, rows_in if isinstance(stage, Write) else rows_out
 
 
+def _take_values(into: Distribution, values: pl.Series) -> None:
+    """Count many values at once."""
+    places = pl.Series(into.bounds, dtype=pl.Float64).search_sorted(values, side="left")
+    counts = [0] * (len(into.bounds) + 1)
+    for place, count in places.value_counts().iter_rows():
+        counts[place] = count
+    into.take_many(counts, float(values.sum()))
+
+
 @dataclass
 class RunMeasurements:
     """The batches of a run, added up."""
 
     phases: dict[str, float] = field(default_factory=lambda: {phase.value: 0.0 for phase in Phase})
     operators: dict[str, OperatorMeasurement] = field(default_factory=dict)
+    evicted: int = 0
+    completed: dict[str, int] = field(default_factory=dict)
+    _distributions: dict[tuple[str, tuple[str, ...]], Distribution] = field(default_factory=dict)
 
-    def add(self, batch: BatchMeasurements) -> None:
+    def add(self, batch: BatchMeasurements, rows: int = 0) -> None:
+        self._distribute(batch, rows)
+        self.evicted += batch.evicted
+        for name, closed in batch.closed.items():
+            self.completed[name] = self.completed.get(name, 0) + closed.count
         for phase, seconds in batch.phases.items():
             self.phases[phase] += seconds
         for name, own in batch.operators.items():
@@ -164,6 +207,27 @@ class RunMeasurements:
             total.seconds += own.seconds
             total.rows_in, total.rows_out = _sum(total.rows_in, own.rows_in), _sum(total.rows_out, own.rows_out)
             total.bytes_out = _sum(total.bytes_out, own.bytes_out)
+
+    def _distribute(self, batch: BatchMeasurements, rows: int) -> None:
+        self._take("batch_duration_seconds", (), batch.seconds)
+        self._take("batch_rows", (), rows, COUNTS)
+        self._take("checkpoint_duration_seconds", (), batch.phases[Phase.COMMIT.value])
+        for phase, seconds in batch.phases.items():
+            self._take("batch_phase_seconds", (phase,), seconds)
+        for sink, seconds in batch.sinks.items():
+            self._take("sink_duration_seconds", (sink,), seconds)
+        for instrument, found in (("window_event_count", batch.closed), ("end_to_end_seconds", batch.latencies)):
+            for name, values in found.items():
+                own = self._distributions.setdefault((instrument, (name,)), Distribution(values.bounds))
+                own.take_many(values.counts, values.total)
+
+    def _take(self, instrument: str, labels: tuple[str, ...], value: float, bounds: tuple[float, ...] = SECONDS) -> None:
+        self._distributions.setdefault((instrument, labels), Distribution(bounds)).take(value)
+
+    @property
+    def distributions(self) -> tuple[Measured, ...]:
+        """As they are now: what comes later does not change them."""
+        return tuple(Measured(name, labels, values.copy()) for (name, labels), values in self._distributions.items())
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

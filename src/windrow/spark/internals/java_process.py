@@ -69,6 +69,10 @@ class JavaProcess:
             return False
         return True
 
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
     def end(self) -> None:
         """Let it end by itself, as it does when this process is gone."""
         if self._process is not None and self._process.stdin is not None:

@@ -54,3 +54,9 @@ def _class(jvm: Any, name: str) -> Any:
         return jvm.java.lang.Class.forName(name, False, loader)
     except Exception as error:
         raise MisfitError(f"there is no class {name}") from error
+
+
+def heap_of(spark: SparkSession) -> tuple[int, int]:
+    """Bytes of the driver's heap that are in use, and the most it may have."""
+    runtime = jvm_of(spark).java.lang.Runtime.getRuntime()
+    return int(runtime.totalMemory()) - int(runtime.freeMemory()), int(runtime.maxMemory())

@@ -41,7 +41,7 @@ from windrow.spark.query.runner import LazyRelation
 from windrow.spark.row_columns import INCLUDED, JUDGED, ROW, ROWS_COUNT
 from windrow.spark.scan.diverted_rows import without_judgement
 from windrow.spark.state.backend import DriverState, Gathered, StateBackend, kept_rows
-from windrow.spark.state.job_state import having_name
+from windrow.spark.state.job_state import JobState, having_name
 from windrow.windowing.columns import EMISSION, END, RETRACT, REVISION, START
 from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS, Panes
 from windrow.windowing.lateness import latest_end_over
@@ -183,6 +183,7 @@ class AggregateOperator(Operator[Aggregate]):
             return
         activity = run.result.windows.setdefault(stage.name, WindowActivity())
         activity.spoken = kinds_of(taken.emissions[EMISSION].to_arrow())
+        run.batch.measured.take_emissions(stage.name, taken.emissions)
         emissions = emissions_table(taken.emissions, run.state.schemas[stage.name])
         if stage.starts_at is not None:
             emissions = emissions.set_column(emissions.column_names.index(START), START, emissions[stage.starts_at].cast(UTC_MICROS))
@@ -207,9 +208,14 @@ class AggregateOperator(Operator[Aggregate]):
         upto = max(given.tick.after - int(stage.lateness * (1 - share)), given.tick.evicted)
         tick = replace(given.tick, evicted=upto)
         rows = run.state.take_schema(stage.name, given.rows)
+        before = sum(table.height for table in run.tables.get(stage.name, {}).values())
         run.tables[stage.name] = self.context.steps[stage.name].step(run.state.tables.get(stage.name, {}), rows, tick).state
+        run.batch.measured.evicted += max(0, before - sum(table.height for table in run.tables[stage.name].values()))
         run.steps[stage.name] = replace(given, tick=tick)
         run.counters.of(stage.name).evicted = upto
+
+    def watermark_of(self, state: JobState) -> int | None:
+        return self.context.marks.of(self.stage, state.clocks, state.counters)
 
     def _home(self, run: BatchContext) -> StateBackend:
         return self.context.homes.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from windrow.observe.status import StateSize
+import polars as pl
+
+from windrow.observe.status import EXECUTORS, StateSize
 from windrow.plan.physical import OperatorSpec, PhysicalPlan
 from windrow.plan.stages import Job, Stage
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
 from windrow.spark.state.job_state import JobState, StepInput
+from windrow.windowing.columns import END
 from windrow.windowing.step import BatchTime, WindowStep
 
 if TYPE_CHECKING:
@@ -81,17 +84,24 @@ class Operator(ABC, Generic[AnyStage]):
     def held(self, state: JobState) -> StateSize:
         """What the operator holds. Of state on the executors, the rows stand for windows too: to count these would be a job."""
         size = self.size(state)
-        if size.windows:
+        if size.home == EXECUTORS:
             return size
-        windows = state.open_windows({name: self.context.steps[name] for name in self.state_names if name in self.context.steps})
-        return replace(size, windows=sum(windows.values()))
+        steps = {name: self.context.steps[name] for name in self.state_names if name in self.context.steps}
+        windows = [found for name, step in steps.items() if (found := step.open_windows(state.tables.get(name, {}))) is not None]
+        mark = self.watermark_of(state)
+        closed = 0 if mark is None else sum(found.filter(pl.col(END) <= mark).height for found in windows if END in found.columns)
+        return replace(size, windows=sum(found.height for found in windows), closed=closed)
+
+    def watermark_of(self, state: JobState) -> int | None:  # noqa: ARG002 - for operators whose windows close
+        """The watermark that closes the windows of this operator; None where it has none."""
+        return None
 
     def size(self, state: JobState) -> StateSize:
         """The same without the number of windows where these would have to be counted: cheap at any size."""
         there = [one for name in self.state_names if (one := self.context.homes.distributed.get(name)) is not None]
         if there:
             rows = sum(one.rows_held for one in there)
-            return StateSize(rows, sum(one.bytes_held for one in there), rows)
+            return StateSize(rows, sum(one.bytes_held for one in there), rows, EXECUTORS, None)
         tables = [table for name in self.state_names for table in state.tables.get(name, {}).values()]
         return StateSize(sum(table.height for table in tables), sum(int(table.estimated_size()) for table in tables))
 

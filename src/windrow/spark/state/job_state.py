@@ -105,10 +105,3 @@ class JobState:
     @property
     def bytes_held(self) -> int:
         return int(sum(table.estimated_size() for tables in self.tables.values() for table in tables.values()))
-
-    def open_windows(self, steps: Mapping[str, WindowStep]) -> dict[str, int]:
-        counts = {}
-        for name, step in steps.items():
-            windows = step.open_windows(self.tables.get(name, {}))
-            counts[name] = 0 if windows is None else windows.height
-        return counts

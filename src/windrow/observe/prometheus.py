@@ -1,0 +1,75 @@
+"""The status of jobs as Prometheus and OpenMetrics read it: one collector, asked at each scrape; nothing is kept between two.
+
+``prometheus_client`` is imported here only, and only by who serves metrics: the command line must answer without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from windrow.observe.distribution import Distribution
+from windrow.observe.instruments import INSTRUMENTS, Instrument, Kind
+from windrow.observe.samples import Sample, samples_of
+from windrow.observe.status import JobStatus
+
+Statuses = Callable[[], Sequence[JobStatus]]
+
+
+class JobCollector(Collector):
+    def __init__(self, statuses: Statuses) -> None:
+        self._statuses = statuses
+
+    def describe(self) -> Iterable[Metric]:
+        """Asked when the collector is registered, so that nothing is measured then."""
+        return [_family(instrument) for instrument in INSTRUMENTS.values()]
+
+    def collect(self) -> Iterator[Metric]:
+        statuses = self._statuses()
+        order = {name: place for place, name in enumerate(INSTRUMENTS)}
+        found = [sample for status in statuses for sample in samples_of(status)]
+        found.sort(key=lambda sample: order[sample.instrument.name])
+        for instrument, samples in groupby(found, key=lambda sample: sample.instrument):
+            yield _filled(_family(instrument), samples)
+
+
+def _family(instrument: Instrument) -> Metric:
+    name, labels = instrument.full_name, instrument.all_labels
+    match instrument.kind:
+        case Kind.COUNTER:
+            return CounterMetricFamily(name, instrument.help, labels=labels)
+        case Kind.GAUGE:
+            return GaugeMetricFamily(name, instrument.help, labels=labels)
+        case Kind.HISTOGRAM:
+            return HistogramMetricFamily(name, instrument.help, labels=labels)
+
+
+def _filled(family: Metric, samples: Iterable[Sample]) -> Metric:
+    for sample in samples:
+        if isinstance(sample.value, Distribution):
+            assert isinstance(family, HistogramMetricFamily)
+            family.add_metric(sample.labels, sample.value.cumulative, sample.value.total)
+        else:
+            assert isinstance(family, CounterMetricFamily | GaugeMetricFamily)
+            family.add_metric(sample.labels, sample.value)
+    return family
+
+
+def registry_of(statuses: Statuses) -> CollectorRegistry:
+    """The jobs and the process that runs them."""
+    registry = CollectorRegistry()
+    registry.register(JobCollector(statuses))
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def exposition(registry: CollectorRegistry, accept: str) -> tuple[str, bytes]:
+    """Content type and text, in the form that the scraper asks for."""
+    encode, content_type = choose_encoder(accept)
+    return content_type, encode(registry)
