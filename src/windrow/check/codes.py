@@ -67,6 +67,7 @@ CODES: dict[str, str] = {
     "WR281": "warning: a function that looks at other rows by their order, without ORDER BY",
     "WR282": "warning: groups by a time without a window, whose state only grows",
     "WR283": "warning: where a system is, is left to a default",
+    "WR288": "a metric whose name or label would not mean what it says to Prometheus",
     "WR290": "not supported yet",
     "WR299": "a statement nested too deeply to be checked",
 }

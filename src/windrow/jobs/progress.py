@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from windrow.jobs.source_status import source_statuses
 from windrow.model.fate import Fate
 from windrow.model.window_kinds import CountedKind
+from windrow.observe.row_metrics import begun
 from windrow.observe.status import STARTING, Holder, JobStatus, OperatorStatus, RunCounts, StateSize, TableLoad, WindowTotals
 from windrow.plan.physical import OperatorSpec
 from windrow.plan.stages import Aggregate
@@ -95,6 +96,8 @@ class Progress:
             sources=source_statuses(executor),
             distributions=self._totals.distributions,
             committed_at=self._committed_at,
+            metrics=begun(executor.job.metrics, executor.state.metrics),
+            metric_help={metric.name: metric.help for _, metric in executor.job.metrics},
         )
         with self._lock:
             self._status = status

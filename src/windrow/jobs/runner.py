@@ -179,7 +179,9 @@ class RunningJob:
         if self._is_ended:
             self._executor.state = self._store.load(committed + 1, self._executor.steps)
         self._outputs.open()
-        self._executor.facts = replace(self._executor.facts, counting_sinks=self._outputs.counting)
+        self._executor.facts = replace(
+            self._executor.facts, counting_sinks=self._outputs.counting - {stage for stage, _ in self.job.metrics}
+        )
         self._progress.update(self._executor, None)
         self._recording.begin(self._executor, self._checkpoint.last_planned(), self._progress.last)
         if not self._is_ended and committed >= 0 and not self._checkpoint.has_planned(committed + 1) and self._replays.is_waiting():

@@ -7,6 +7,8 @@ from enum import Enum
 
 from windrow.model.expr import Expr
 
+DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+
 
 class MetricType(Enum):
     COUNTER = "counter"
@@ -31,6 +33,11 @@ class Metric:
     field: str | None = None
     buckets: tuple[float, ...] = ()
     sample_rate: float = 1.0
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The buckets of a histogram; those that Prometheus takes by itself where none are named."""
+        return (self.buckets or DEFAULT_BUCKETS) if self.type is MetricType.HISTOGRAM else ()
 
 
 @dataclass(frozen=True)

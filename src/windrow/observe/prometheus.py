@@ -14,8 +14,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from windrow.model.notes import MetricType
 from windrow.observe.distribution import Distribution
-from windrow.observe.instruments import INSTRUMENTS, Instrument, Kind
+from windrow.observe.instruments import INSTRUMENTS, JOB, Instrument, Kind
+from windrow.observe.row_metrics import exposed_name, points_of
 from windrow.observe.samples import Sample, samples_of
 from windrow.observe.status import JobStatus
 
@@ -37,6 +39,7 @@ class JobCollector(Collector):
         found.sort(key=lambda sample: order[sample.instrument.name])
         for instrument, samples in groupby(found, key=lambda sample: sample.instrument):
             yield _filled(_family(instrument), samples)
+        yield from _row_metrics(statuses)
 
 
 def _family(instrument: Instrument) -> Metric:
@@ -59,6 +62,23 @@ def _filled(family: Metric, samples: Iterable[Sample]) -> Metric:
             assert isinstance(family, CounterMetricFamily | GaugeMetricFamily)
             family.add_metric(sample.labels, sample.value)
     return family
+
+
+def _row_metrics(statuses: Sequence[JobStatus]) -> Iterator[Metric]:
+    """Those that annotations define: jobs of one file that have the same one share its name and its text."""
+    families: dict[str, Metric] = {}
+    for status in statuses:
+        for name, total in status.metrics.items():
+            exposed = exposed_name(name, total.type)
+            text = status.metric_help.get(name) or f"Of the rows of a statement, by the annotation @metric: {name}."
+            # The base of a counter's name has no _total.
+            family = families.setdefault(
+                name, Metric(exposed.removesuffix("_total") if total.type is MetricType.COUNTER else exposed, text, total.type.value)
+            )
+            suffix = "_total" if total.type is MetricType.COUNTER else ""
+            for point in points_of(total):
+                family.add_sample(f"{family.name}{suffix or point.suffix}", {JOB: status.job, **point.labels}, point.value)
+    yield from families.values()
 
 
 def registry_of(statuses: Statuses) -> CollectorRegistry:

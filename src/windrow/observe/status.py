@@ -8,6 +8,7 @@ from typing import Any
 
 from windrow.observe.distribution import Distribution
 from windrow.observe.ledger import Ledger
+from windrow.observe.row_metrics import MetricTotal, totals_json
 from windrow.resilience import SystemState
 
 STARTING, RUNNING, WAITING, STOPPED, ENDED, FAILED = "starting", "running", "waiting", "stopped", "ended", "failed"
@@ -226,13 +227,17 @@ class JobStatus:
     # Bytes of the files that keep the state, where they are on a local disk.
     state_file_bytes: int | None = None
     distributions: tuple[Measured, ...] = ()
+    # What annotations count, by the name of the metric, and what is said of it.
+    metrics: Mapping[str, MetricTotal] = field(default_factory=dict)
+    metric_help: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         lists = ("systems", "windows", "operators", "fast_paths", "sources", "tables", "window_totals")
-        apart = ("ledger", "held_by", "counts", "java", "distributions", *lists)
+        apart = ("metrics", "metric_help", "ledger", "held_by", "counts", "java", "distributions", *lists)
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in apart}
         data.update({name: [asdict(one) for one in getattr(self, name)] for name in lists})
         data["held_by"] = None if self.held_by is None else asdict(self.held_by)
+        data["metrics"] = totals_json(self.metrics)
         data["java"] = None if self.java is None else asdict(self.java)
         failed = {f"{statement} {code}": count for (statement, code), count in self.counts.sink_errors.items()}
         data["counts"] = {**asdict(replace(self.counts, sink_errors={})), "sink_errors": failed}

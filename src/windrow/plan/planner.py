@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -89,7 +90,25 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
     file = file_name(script)
     jobs = name_jobs(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), file)
+    measured = tuple(_measured_stages(script))
+    jobs = tuple(replace(job, metrics=_metrics_of(job, measured)) for job in jobs)
     return Plan(jobs, annotations, tuple(_metrics(script)), file)
+
+
+def _measured_stages(script: Script) -> Iterable[tuple[str, Metric]]:
+    """Metrics by the stage that puts the rows out: each INSERT has one of its own."""
+    bare, numbers = iter(bare_names(script)), Counter[str]()
+    for statement in lifetimes(script).current:
+        name = next(bare) if isinstance(statement, SelectStatement) else getattr(statement, "name", "")
+        if isinstance(statement, InsertInto):
+            numbers[name.lower()] += 1
+            name = f"{name}/insert{numbers[name.lower()]}"
+        yield from ((name, metric) for metric in statement.notes.metrics)
+
+
+def _metrics_of(job: Job, measured: tuple[tuple[str, Metric], ...]) -> tuple[tuple[str, Metric], ...]:
+    spelling = {stage.name.lower(): stage.name for stage in job.stages}
+    return tuple((spelling[name.lower()], metric) for name, metric in measured if name.lower() in spelling)
 
 
 def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:

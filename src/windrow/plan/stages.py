@@ -582,6 +582,8 @@ class Job:
     needs_ticks: bool = False
     # Every function that the file creates: a job may call any of them.
     functions: tuple[PythonFunction, ...] = ()
+    # By the stage whose rows they are about. No part of what the job computes, so they may change while it has state.
+    metrics: tuple[tuple[str, Metric], ...] = ()
 
     @property
     def reads(self) -> tuple[Read, ...]:

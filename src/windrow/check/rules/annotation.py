@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,13 +12,18 @@ from windrow.check.agreement import family, may_be_boolean
 from windrow.check.blocks import Context, query_of
 from windrow.check.suggestions import column_hint
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Column
+from windrow.model.expr import Call, Column, Exists, InQuery, Over, ScalarQuery, walk
 from windrow.model.notes import Metric, MetricType
 from windrow.model.place import Span
-from windrow.model.statement import Annotation, CreateStream, CreateTable, Statement
+from windrow.model.statement import Annotation, CreateStream, CreateTable, InsertInto, Statement
 from windrow.model.types import ColumnDef
 from windrow.sql import notes_of
 from windrow.sql.notes import ReadNotes
+
+# Labels that Prometheus or we give a meaning of their own.
+_TAKEN = {"job", "instance", "job_name", "le", "quantile", "overflow"}
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LABELLING = ("number", "text", "boolean", "time", "any")
 
 
 def annotation(context: Context) -> Iterator[Diagnostic]:
@@ -29,15 +35,18 @@ def annotation(context: Context) -> Iterator[Diagnostic]:
             place = _Place(found, number, metric, _columns(statement, context))
             yield from place.judge(context)
             other = first.setdefault(metric.name, metric)
-            if (other.type, other.labels) != (metric.type, metric.labels):
-                message = f"the metric {metric.name} has another type or other labels elsewhere in this file"
+            if (other.type, other.labels, other.bounds) != (metric.type, metric.labels, metric.bounds):
+                message = f"the metric {metric.name} has another type, other labels or other buckets elsewhere in this file"
                 yield Diagnostic("WR271", message, place.span("metric"), f"-- @metric: {metric.name}_2")
 
 
 def _columns(statement: Statement, context: Context) -> tuple[ColumnDef, ...] | None:
     """The columns of the rows that a metric is about; None where there are no rows."""
-    if isinstance(statement, CreateStream | CreateTable):
-        return statement.columns
+    if isinstance(statement, CreateTable):
+        return None
+    if isinstance(statement, CreateStream):
+        fed = {each.name.lower() for each in context.script.statements if isinstance(each, InsertInto)}
+        return statement.columns if statement.name.lower() in fed else None
     query = query_of(statement)
     return None if query is None else output_columns(query, context.catalog) or ()
 
@@ -58,9 +67,13 @@ class _Place:
 
     def judge(self, context: Context) -> Iterator[Diagnostic]:
         if self.columns is None:
-            message = "a metric is about the rows of a statement, and this one has none"
-            yield Diagnostic("WR271", message, self.note("metric").span, "put it before a SELECT, a CREATE STREAM or an INSERT")
+            message = "a metric is about the rows that a statement puts out, and this one puts out none"
+            hint = (
+                "put it before a SELECT, a CREATE STREAM ... AS SELECT or an INSERT; rows of sources are counted by windrow_rows_in_total"
+            )
+            yield Diagnostic("WR271", message, self.note("metric").span, hint)
             return
+        yield from self._judge_name()
         yield from self._judge_shape()
         if self.columns:
             yield from self._judge_columns()
@@ -75,6 +88,17 @@ class _Place:
             message = f"only a histogram has buckets, and {self.metric.name} is a {kind.value}"
             yield Diagnostic("WR271", message, self.span("metric_buckets"), "-- @metric_type: histogram")
 
+    def _judge_name(self) -> Iterator[Diagnostic]:
+        name = self.metric.name
+        if name.startswith("windrow_"):
+            message = "names that begin with windrow_ are those of the metrics that every job has"
+            yield Diagnostic("WR288", message, self.span("metric"), f"-- @metric: {name.removeprefix('windrow_') or 'orders_total'}")
+        for label in self.metric.labels:
+            if _LABEL.fullmatch(label) is None or label.lower() in _TAKEN or label.startswith("__"):
+                message = f'"{label}" cannot be a label: letters, digits and _ only, and none of {", ".join(sorted(_TAKEN))}'
+                hint = f"give the column another name: {label} AS {re.sub('[^A-Za-z0-9]+', '_', label).strip('_').lower() or 'label'}_label"
+                yield Diagnostic("WR288", message, self.span("metric_labels"), hint)
+
     def _judge_columns(self) -> Iterator[Diagnostic]:
         field = self.metric.field
         if field is not None:
@@ -85,12 +109,20 @@ class _Place:
                 message = f"the field of a metric is a number, and {field} is {column.type}"
                 yield Diagnostic("WR272", message, self.span("metric_field"), f"select a number: CAST({field} AS DOUBLE) AS {field}_number")
         for label in self.metric.labels:
-            if self._column(label) is None:
+            column = self._column(label)
+            if column is None:
                 yield self._missing(label, "metric_labels")
+            elif family(column.type) not in _LABELLING:
+                message = f"a label is a text, a number, a truth value or a time, and {label} is {column.type}"
+                yield Diagnostic("WR272", message, self.span("metric_labels"), f"select a part of it, or CAST({label} AS STRING)")
 
     def _judge_condition(self, context: Context) -> Iterator[Diagnostic]:
         condition = self.metric.condition
         if condition is None:
+            return
+        if any(isinstance(node, Over | ScalarQuery | InQuery | Exists) for node in walk(condition)):
+            message = "the condition of a metric is asked of each row by itself: no subquery and no OVER"
+            yield Diagnostic("WR271", message, self.span("metric_condition"), "compute it in the query, and name the result here")
             return
         scope = Scope(context.catalog, (Binding("", self.columns or ()),))
         faults = []

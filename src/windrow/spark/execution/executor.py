@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from windrow.errors import JobError
 from windrow.observe.ledger import Ledger
+from windrow.observe.row_metrics import begun
 from windrow.observe.status import StateSize
 from windrow.plan.physical import PhysicalPlan, RunFacts, SourceFacts, StateFacts, physical_plan
 from windrow.plan.stages import Job, Read
@@ -18,6 +19,7 @@ from windrow.spark.compile.python_functions import register_functions
 from windrow.spark.execution.batch import BatchContext, BatchInput, BatchResult
 from windrow.spark.execution.ledger_writer import LedgerWriter
 from windrow.spark.execution.operator_factory import operator_of
+from windrow.spark.execution.row_metrics import RowMetrics
 from windrow.spark.execution.watermarks import Watermarks
 from windrow.spark.operators.aggregate import AggregateOperator
 from windrow.spark.operators.base import JobContext
@@ -57,6 +59,7 @@ class BatchExecutor:
         register_functions(spark, job.functions)
         rules, queries = rules or StateBackendRules(), QueryRunner()
         self.homes = StateBackends(spark, rules, queries)
+        self._row_metrics = RowMetrics(spark, job.metrics)
         self.tables = tables or ReferenceTables(spark, job)
         self.watermarks = Watermarks(job, partitions)
         ledger = LedgerWriter(spark, job, queries)
@@ -98,7 +101,8 @@ class BatchExecutor:
         self.homes.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())
         ledger.add(result.ledger)
-        result.change = Change(batch.batch_id, run.steps, run.clocks, run.counters, ledger)
+        metrics = self._row_metrics.after(begun(self.job.metrics, self.state.metrics), run.flows, run.cached)
+        result.change = Change(batch.batch_id, run.steps, run.clocks, run.counters, ledger, metrics)
         self._after = run.tables
         self._cached = run.cached
         return result

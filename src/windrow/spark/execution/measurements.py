@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pyarrow as pa
 
 from windrow.observe.distribution import COUNTS, LATENCIES, SECONDS, Distribution
 from windrow.observe.ledger import Ledger
@@ -24,8 +25,6 @@ from windrow.plan.stages import LoadTable, LookupJoin, Read, SubqueryLookup, Wri
 from windrow.windowing.columns import COUNT, EMISSION, FINAL
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from windrow.spark.query.flow import Flow
 
 
@@ -131,7 +130,7 @@ class BatchMeasurements:
         """An output has taken its rows; ``times`` are their event times, where the rows came from the driver."""
         self.sinks[name] = seconds
         if times is not None and len(times):
-            micros = pl.Series(times.cast("timestamp[us, tz=UTC]").cast("int64")).drop_nulls()
+            micros = pl.Series(times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())).drop_nulls()
             late = (time.time_ns() // 1000 - micros).cast(pl.Float64) / 1e6
             _take_values(self.latencies.setdefault(name, Distribution(LATENCIES)), late)
 

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.observe.ledger import Ledger
+from windrow.observe.row_metrics import Totals
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.state_file import frame_of
 from windrow.windowing.clock import Clock
@@ -60,6 +61,7 @@ class Change:
     clocks: dict[str, Clock]
     counters: JobCounters
     ledger: Ledger
+    metrics: Totals = field(default_factory=dict)
 
 
 @dataclass
@@ -70,6 +72,8 @@ class JobState:
     clocks: dict[str, Clock] = field(default_factory=dict)
     counters: JobCounters = field(default_factory=JobCounters)
     ledger: Ledger = field(default_factory=Ledger)
+    # Of the metrics that annotations define, by name.
+    metrics: Totals = field(default_factory=dict)
 
     def replay(self, change: Change, steps: Mapping[str, WindowStep]) -> None:
         """Take a recorded batch in again; its emissions are not wanted a second time."""
@@ -99,6 +103,7 @@ class JobState:
         self.clocks = dict(change.clocks)
         self.counters = change.counters.copy()
         self.ledger = change.ledger
+        self.metrics = change.metrics
         # What the executors hold by now is not held here.
         self.tables = {name: tables for name, tables in self.tables.items() if self.counters.buckets(name) is None}
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from windrow.errors import JobError
 from windrow.observe.ledger import Ledger
+from windrow.observe.row_metrics import Totals, totals_from, totals_json
 from windrow.spark.state.columns import Meanings, Renaming, describe, renaming
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import Change, JobState, StepInput, having_name, stage_of
@@ -70,7 +71,7 @@ class StateStore:
                 saved.add(name, _INPUT, _ROWS, given.rows)
             if given.verdicts is not None:
                 saved.add(name, _INPUT, _VERDICTS, given.verdicts)
-        small = _small_json(change.clocks, change.counters, change.ledger)
+        small = _small_json(change)
         header = {"batch_id": change.batch_id, "is_end": is_end, "steps": steps, **saved.header(), **small}
         self._folder.replace_atomically(_file_name(change.batch_id, "change"), encode(header, saved.tables))
 
@@ -95,7 +96,7 @@ class StateStore:
         inputs = {name: base64.b64encode(schema.serialize().to_pybytes()).decode() for name, schema in state.schemas.items()}
         for name, schema in state.schemas.items():
             saved.tell(name, schema)
-        small = _small_json(state.clocks, state.counters, state.ledger)
+        small = _small_json(state)
         header = {"batch_id": state.batch_id, "input_schemas": inputs, **saved.header(), **small}
         self._folder.replace_atomically(_file_name(state.batch_id, "snapshot"), encode(header, saved.tables))
 
@@ -153,7 +154,7 @@ class StateStore:
             state.tables[name] = {**state.tables.get(name, {}), told["table"]: frame}
         for name, text in header["input_schemas"].items():
             state.schemas[name] = renamings[name].schema(pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))))
-        state.clocks, state.counters, state.ledger = _small_from(header)
+        state.clocks, state.counters, state.ledger, state.metrics = _small_from(header)
         return state
 
     def _read_change(self, batch_id: int) -> Change:
@@ -170,8 +171,7 @@ class StateStore:
         for key, told in header["tables"].items():
             inputs[told["stage"], told["table"]] = renamings[told["stage"]].table(tables[key])
         steps = {name: _step_from(data, inputs.get((name, _ROWS)), inputs.get((name, _VERDICTS))) for name, data in header["steps"].items()}
-        clocks, counters, ledger = _small_from(header)
-        return Change(batch_id, steps, clocks, counters, ledger)
+        return Change(batch_id, steps, *_small_from(header))
 
     def _decoded(self, batch_id: int, kind: str) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         name = _file_name(batch_id, kind)
@@ -219,14 +219,17 @@ def _step_from(data: Mapping[str, Any], rows: pa.Table | None, verdicts: pa.Tabl
     return StepInput(tick, rows, verdicts, data["retention_bound"], Panes(data["panes"]))
 
 
-def _small_json(clocks: Mapping[str, Clock], counters: JobCounters, ledger: Ledger) -> dict[str, Any]:
+def _small_json(of: Change | JobState) -> dict[str, Any]:
     return {
-        "clocks": {name: clock.to_json() for name, clock in clocks.items()},
-        "counters": counters.to_json(),
-        "ledger": ledger.to_json(),
+        "clocks": {name: clock.to_json() for name, clock in of.clocks.items()},
+        "counters": of.counters.to_json(),
+        "ledger": of.ledger.to_json(),
+        **({"metrics": totals_json(of.metrics)} if of.metrics else {}),
     }
 
 
-def _small_from(header: Mapping[str, Any]) -> tuple[dict[str, Clock], JobCounters, Ledger]:
+def _small_from(header: Mapping[str, Any]) -> tuple[dict[str, Clock], JobCounters, Ledger, Totals]:
     clocks = {name: Clock.from_json(clock) for name, clock in header["clocks"].items()}
-    return clocks, JobCounters.from_json(header["counters"]), Ledger.from_json(header["ledger"])
+    # Jobs without metrics have none, nor has what was saved before there were any.
+    metrics = totals_from(header.get("metrics", {}))
+    return clocks, JobCounters.from_json(header["counters"]), Ledger.from_json(header["ledger"]), metrics
