@@ -7,7 +7,7 @@ import json
 from tests.unit.serving.statuses import status
 from windrow.model.notes import Metric, MetricType
 from windrow.observe.prometheus import exposition, registry_of
-from windrow.observe.row_metrics import MOST_SERIES, MetricTotal, begun, totals_from, totals_json
+from windrow.observe.row_metrics import MOST_SERIES, Labels, MetricTotal, Values, begun, totals_from, totals_json
 
 COUNTER = Metric("orders", labels=("symbol",), help="orders seen")
 HISTOGRAM = Metric("price", MetricType.HISTOGRAM, buckets=(1.0, 10.0), field="price")
@@ -22,7 +22,7 @@ def test_batches_add_up_and_a_gauge_is_the_newest() -> None:
 
 
 def test_series_beyond_the_cap_are_one_and_nothing_of_the_sum_is_lost() -> None:
-    first = {(f"{number:05}",): (1.0,) for number in range(MOST_SERIES - 1)}
+    first: dict[Labels, Values] = {(f"{number:05}",): (1.0,) for number in range(MOST_SERIES - 1)}
     total = (
         MetricTotal.empty(COUNTER).plus(first).plus({("x",): (1.0,), ("y",): (4.0,), ("z",): (5.0,)}).plus({("x",): (1.0,), ("q",): (2.0,)})
     )
@@ -45,7 +45,7 @@ def test_a_metric_of_another_shape_begins_anew_and_one_that_is_gone_goes() -> No
 
 
 def test_prometheus_gets_them_with_their_names_and_labels() -> None:
-    many = {(str(number),): (1.0,) for number in range(MOST_SERIES + 2)}
+    many: dict[Labels, Values] = {(str(number),): (1.0,) for number in range(MOST_SERIES + 2)}
     metrics = {
         "orders": MetricTotal.empty(COUNTER).plus(many),
         "price": MetricTotal.empty(HISTOGRAM).plus({(): (12.5, 2.0, 1.0, 2.0)}),
