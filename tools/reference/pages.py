@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from tools.reference.statements import reference_page
 from tools.reference.support import support_page
 from windrow.catalog.options import TABLE_OPTIONS
 from windrow.codes import ROW_CODES
+from windrow.config import SCHEMA_FILE, json_schema
 from windrow.model.system import SYSTEM_COLUMNS, Origin
 
 _REGION = re.compile(r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -104,8 +106,9 @@ def fill_regions(text: str) -> str:
 
 
 def generate() -> dict[Path, str]:
-    """Every page with generated parts, as it should be."""
+    """Every page with generated parts, as it should be, and the schema of windrow.yaml that is shipped."""
     pages = {DOCS / name: make() for name, make in PAGES.items()}
+    pages[SCHEMA_FILE] = json.dumps(json_schema(), indent=1) + "\n"
     for path in sorted(DOCS.glob("*.md")):
         if path not in pages:
             before = path.read_text(encoding="utf-8")

@@ -66,7 +66,7 @@ def _keys(specs: tuple[OptionSpec, ...] | None) -> dict[str, Any]:
         return {"type": ["object", "null"], "additionalProperties": {"type": [*_ONE_VALUE, "object"]}}
     exact = {spec.key: _value(spec) for spec in specs if not spec.key.endswith(".*")}
     heads = {spec.key.split(".")[0] for spec in specs if "." in spec.key}
-    nested: dict[str, Any] = {head: {"type": "object"} for head in heads if head not in exact}
+    nested: dict[str, Any] = {head: {"type": "object"} for head in sorted(heads) if head not in exact}
     tiers: dict[str, Any] = {tier: {"type": "object"} for tier in ("hot", "warm", "cold")} if "snapshot" in heads else {}
     prefixed = {f"^{spec.key[:-1].replace('.', '[.]')}": _value(spec) for spec in specs if spec.key.endswith(".*")}
     made = {"type": ["object", "null"], "additionalProperties": False, "properties": {**exact, **nested, **tiers}}

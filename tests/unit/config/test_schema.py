@@ -17,7 +17,7 @@ SCHEMA = json_schema()
 
 
 def test_what_is_shipped_is_what_the_code_makes() -> None:
-    """To write it anew: windrow.config.json_schema() into SCHEMA_FILE."""
+    """To write it anew: tools/generate_reference.py."""
     assert json.loads(SCHEMA_FILE.read_text(encoding="utf-8")) == SCHEMA
 
 
