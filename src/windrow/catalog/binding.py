@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Protocol, TypeVar
 
+from windrow.catalog.clauses import change_clauses
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Alias, Ambiguous, Binding, Missing, OutOfPlace, Resolved, Scope, is_aggregate
 from windrow.catalog.typing import SelectScopes, item_name, select_scopes
@@ -123,24 +124,20 @@ class _Binder:
     keeps_spelling: bool = False
 
     def select(self, select: Select, scopes: SelectScopes) -> Select:
-        rows, after = scopes.rows, scopes.after
+        rows = scopes.rows
         generators = replace(self, keeps_spelling=not self.inputs)
         items = tuple(
             each for place in enumerate(select.items) for each in self._item(*place, scopes, has_views=bool(select.lateral_views))
         )
-        return replace(
+        bound = replace(
             select,
             items=items,
             source=None if select.source is None else self._source(select.source, rows),
             joins=tuple(self._join(join, position, rows) for position, join in enumerate(select.joins)),
             lateral_views=tuple(replace(view, call=generators.bind(view.call, rows)) for view in select.lateral_views),
-            where=None if select.where is None else self.bind(select.where, rows),
-            group_by=tuple(self.bind(expr, scopes.grouping) for expr in select.group_by),
-            window=None if select.window is None else self.bind(select.window, rows),
-            having=None if select.having is None else self.bind(select.having, after),
-            qualify=None if select.qualify is None else self.bind(select.qualify, after),
-            order_by=tuple(self.bind(key, after) for key in select.order_by),
         )
+        # Aliases are known now.
+        return change_clauses(bound, scopes, self.bind)
 
     def _item(self, position: int, item: SelectItem, scopes: SelectScopes, *, has_views: bool) -> Iterable[SelectItem]:
         # Where views stand beside t, t.* is not all that there is.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from windrow.model.expr import Call, Cast, Column, Expr, Index, Node, transform
 from windrow.model.types import STRING, Map
-from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item
+from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item, Read, Stage, holds_rows
 
 HEADERS = Column("_headers")
 LAST_HEADERS = "_a_headers"
@@ -41,3 +41,10 @@ def keep_headers(stage: Aggregate) -> Aggregate:
     """An emission has the headers of its group's last row: one more aggregate, where the source has headers at all."""
     last = AggregateItem(LAST_HEADERS, LAST_HEADERS_CALL)
     return replace(stage, aggregates=(*stage.aggregates, last), keeps_headers=True)
+
+
+def keep_source_headers(members: list[Stage]) -> list[Stage]:
+    """Where a source has headers, every group keeps those of its last row."""
+    if not any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
+        return members
+    return [keep_headers(stage) if isinstance(stage, Aggregate) and not holds_rows(stage) else stage for stage in members]

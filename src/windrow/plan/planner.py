@@ -18,9 +18,8 @@ from windrow.catalog.python_functions import ScalarFunction
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
-from windrow.catalog.zones import time_zone_of
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.expr import Call, Column, Expr, Star, walk
+from windrow.model.expr import Call, Column, Star, walk
 from windrow.model.notes import Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
@@ -37,33 +36,22 @@ from windrow.model.statement import (
 )
 from windrow.model.system import system_column
 from windrow.model.types import ColumnDef
-from windrow.plan.event_times import keep_time
-from windrow.plan.exploding import plan_views, take_listed, views_of
-from windrow.plan.granularity import judge_row_by_row
-from windrow.plan.headers import keep_headers
+from windrow.plan.exploding import plan_views, views_of
+from windrow.plan.job_grouping import group_jobs
 from windrow.plan.job_names import file_name, name_jobs
 from windrow.plan.join_names import JoinInput
-from windrow.plan.joining import plan_joins
-from windrow.plan.over import mark_emission_groups
-from windrow.plan.own_times import own_times
-from windrow.plan.pruning import prune_reads
-from windrow.plan.scoped import name_stars, open_variants
-from windrow.plan.selects import plan_select, within_shared_windows
+from windrow.plan.joining import Joined, plan_joins
+from windrow.plan.rewrites import SelectContext, rewrite_plan, rewrite_select, rewrite_selected
+from windrow.plan.selects import Selected, plan_select
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import (
     Aggregate,
-    Explode,
-    FilterProject,
     InsertInput,
     InsertUnion,
     Job,
     LateRows,
-    LoadTable,
-    LookupJoin,
-    OverAggregate,
     Plan,
     PythonFunction,
-    Read,
     Stage,
     TableRows,
     TimeRule,
@@ -71,10 +59,8 @@ from windrow.plan.stages import (
     UpsertTable,
     WindowRows,
     Write,
-    holds_rows,
 )
-from windrow.plan.subqueries import TableQuery, answer_first, lift_subqueries, spell_out
-from windrow.plan.window_joining import with_pair_starts
+from windrow.plan.subqueries import TableQuery, answer_first, spell_out
 from windrow.plan.window_times import WindowTimes, window_times
 from windrow.plugins import FUNCTIONS, load_plugin
 
@@ -124,7 +110,7 @@ def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) 
         PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
         for each in (*created, *_plugin_functions(script, {each.name.lower() for each in created}))
     )
-    return tuple(replace(job, functions=callable_ones) for job in _jobs(stages))
+    return tuple(replace(job, functions=callable_ones) for job in group_jobs(stages))
 
 
 def _plugin_functions(script: Script, created: set[str]) -> Iterable[CreateFunction]:
@@ -162,19 +148,7 @@ def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    stages = prune_reads(mark_emission_groups(stages), script)
-    zone = time_zone_of(script)
-    return {name: _in_zone(stage, zone) for name, stage in stages.items()}
-
-
-def _in_zone(stage: Stage, zone: str) -> Stage:
-    match stage:
-        case Read():
-            return replace(stage, time_zone=zone)
-        case LoadTable():
-            return replace(stage, read=replace(stage.read, time_zone=zone))
-        case _:
-            return stage
+    return rewrite_plan(stages, script)
 
 
 class _Names:
@@ -183,7 +157,6 @@ class _Names:
     def __init__(self, script: Script, catalog: Catalog) -> None:
         self._spelling: dict[str, str] = {}
         self._catalog = catalog
-        self._nested: dict[str, frozenset[str]] = {}
         self._common: dict[str, Relation] = {}
         self._common_queries: dict[str, tuple[Query, dict[str, str]]] = {}
         self._table_queries: dict[str, TableQuery] = {}
@@ -194,24 +167,6 @@ class _Names:
 
     def of(self, name: str) -> str:
         return self._spelling.get(name.lower(), name)
-
-    def columns(self, name: str) -> frozenset[str]:
-        """The columns of an input, in lower case: a relation's, or those of a query nested in the same statement."""
-        if name in self._nested:
-            return self._nested[name]
-        relation = self._catalog.relation(name)
-        return frozenset() if relation is None else frozenset(column.name.lower() for column in relation.columns)
-
-    def note(self, stage: FilterProject | Aggregate | OverAggregate) -> None:
-        own = {item.name.lower() for item in stage.items if item.expr is not None}
-        stars = self.columns(stage.input) if any(item.expr is None for item in stage.items) else frozenset()
-        self._nested[stage.name] = frozenset(own) | stars
-
-    def note_exploded(self, stage: Explode) -> None:
-        self._nested[stage.name] = self.columns(stage.input) | {column.lower() for column in stage.columns}
-
-    def note_windowed(self, stage: WindowRows) -> None:
-        self._nested[stage.name] = self.columns(stage.of)
 
     def note_common(self, stage: str, table: CommonTable, scope: dict[str, str]) -> Relation:
         names = self.typed(scope)
@@ -353,43 +308,38 @@ def _plan_query(name: str, query: Query, options: Options, names: _Names, scope:
             yield from _plan_union(name, query, options, names, scope)
         case Select(source=source, joins=joins):
             typed = names.typed(scope)
-            query = open_variants(take_listed(query), typed, is_strict=is_strict(options))
-            query = lift_subqueries(query, typed, names.table_queries(scope))
+            query = rewrite_select(query, SelectContext(typed, names.table_queries(scope), is_strict(options)))
             views = views_of(query, typed)
-            since: Expr | None = None
-            beside: frozenset[str] = frozenset()
+            joined: Joined | None = None
             if joins:
                 inputs, nested = _resolve_inputs(name, query, options, names, scope)
                 yield from nested
                 given = tuple(view.given for view in views)
                 joined = plan_joins(name, bind_select(query, typed, (*inputs, *given)), options, inputs, given)
                 yield from joined.stages
-                query, input_name, since, beside = joined.select, joined.output, joined.since, joined.beside
+                query, input_name = joined.select, joined.output
             else:
                 input_name, nested = _resolve_source(name, source, options, names, scope)
                 yield from nested
-                query = bind_select(name_stars(query, typed), typed)
+                query = bind_select(query, typed)
             for exploded in plan_views(name, query, views, input_name, is_strict(options), is_joined=bool(joins)):
-                names.note_exploded(exploded)
                 yield exploded
                 input_name = exploded.name
             for stage in plan_select(name, query, options, input_name):
-                stage = with_pair_starts(stage)
-                if since is not None and isinstance(stage, Aggregate):
-                    stage = within_shared_windows(stage, since)
-                if beside and isinstance(stage, FilterProject):
-                    stage = replace(stage, beside=beside)
-                if isinstance(stage, WindowRows):
-                    names.note_windowed(stage)
-                    yield stage
-                    continue
-                names.note(stage)
-                answer, asking = answer_first(stage, table_wait(options))
-                if answer is not None:
-                    yield answer
-                yield asking
-                if isinstance(asking, Aggregate) and asking.late_stream:
-                    yield LateRows(names.of(asking.late_stream), asking.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
+                yield from _finished(rewrite_selected(stage, joined), options, names)
+
+
+def _finished(stage: Selected, options: Options, names: _Names) -> Iterable[Stage]:
+    """A stage of a SELECT with what is asked of tables before it, and the stream of its late rows after it."""
+    if isinstance(stage, WindowRows):
+        yield stage
+        return
+    answer, asking = answer_first(stage, table_wait(options))
+    if answer is not None:
+        yield answer
+    yield asking
+    if isinstance(asking, Aggregate) and asking.late_stream:
+        yield LateRows(names.of(asking.late_stream), asking.name, reason="LATE_DATA_STRATEGY DEAD_LETTER INTO")
 
 
 def _plan_union(name: str, union: Union, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:
@@ -463,74 +413,3 @@ def _table_rows(source: Source, binding: Binding, names: _Names, scope: dict[str
         return spell_out(TableQuery(source.query, names.typed(scope)), common)
     asked = common.get(source.name.lower())
     return None if asked is None else spell_out(asked, {name: each for name, each in common.items() if each != asked})
-
-
-def _jobs(stages: dict[str, Stage]) -> list[Job]:
-    """Connected stages form one job, in the order rows flow; independent ones keep the order of the file.
-
-    A table connects nothing: each job that reads it loads it for itself.
-    """
-    flow = _in_flow_order(stages)
-    ordered = [stage for stage in flow if not isinstance(stage, LoadTable)]
-    group: dict[str, str] = {}
-    for stage in ordered:
-        joined = {group[name] for name in stage.inputs if name in group}
-        target = min(joined) if joined else stage.name
-        group[stage.name] = target
-        for member, current in group.items():
-            if current in joined:
-                group[member] = target
-    jobs: dict[str, list[Stage]] = {}
-    for stage in ordered:
-        jobs.setdefault(group[stage.name], []).append(stage)
-    tables = [stage for stage in flow if isinstance(stage, LoadTable)]
-    return [_job([*_read_by(members, tables), *members]) for members in jobs.values() if any(not isinstance(s, Read) for s in members)]
-
-
-def _read_by(members: list[Stage], tables: list[LoadTable]) -> list[LoadTable]:
-    wanted = {name for stage in members for name in stage.inputs}
-    return [table for table in tables if table.name in wanted]
-
-
-def _job(members: list[Stage]) -> Job:
-    outputs = [stage.name for stage in members if not isinstance(stage, Read | LoadTable | Write | LateRows) and "/" not in stage.name]
-    reads = [stage.name for stage in members if isinstance(stage, Read)]
-    reason = (
-        f"{len(outputs)} connected statements over {', '.join(reads)}" if len(outputs) > 1 else f"one statement over {', '.join(reads)}"
-    )
-    if any(isinstance(stage, Read) and dict(stage.options).get("headers") == "true" for stage in members):
-        members = [keep_headers(stage) if isinstance(stage, Aggregate) and not holds_rows(stage) else stage for stage in members]
-    read = {name for stage in members if not isinstance(stage, Write | LateRows) for name in stage.inputs}
-    timeless = [stage for stage in members if isinstance(stage, Aggregate) and stage.window is None and stage.name in read]
-    members = [keep_time(stage) if isinstance(stage, Aggregate) and stage in timeless else stage for stage in members]
-    members = judge_row_by_row(own_times(members))
-    return Job("+".join(outputs), tuple(members), reason, needs_ticks=any(_needs_ticks(stage) for stage in members))
-
-
-def _needs_ticks(stage: Stage) -> bool:
-    """Whether time must go on without rows for this stage to speak."""
-    match stage:
-        case Read(clock=clock):
-            return clock.idle_timeout is not None
-        case Aggregate(on_arrival=on_arrival, emit_policy=emit_policy):
-            return on_arrival or emit_policy.interval is not None
-        case LookupJoin(retry_for=retry_for):
-            return retry_for is not None
-        case _:
-            return False
-
-
-def _in_flow_order(stages: dict[str, Stage]) -> list[Stage]:
-    done: dict[str, Stage] = {}
-
-    def visit(stage: Stage) -> None:
-        if stage.name in done:
-            return
-        for name in stage.inputs:
-            if name in stages:
-                visit(stages[name])
-        done[stage.name] = stage
-
-    for stage in stages.values():
-        visit(stage)
-    return list(done.values())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from windrow.catalog.clauses import change_clauses
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Scope
 from windrow.catalog.typing import infer, item_name, select_scopes
@@ -27,23 +28,18 @@ def change_select(select: Select, names: Names, change: Change) -> Select:
         replace(item, expr=expr, alias=item_name(item)) if (expr := changed(item.expr, scope)) is not item.expr else item
         for item, scope in zip(select.items, scopes.items, strict=True)
     )
-    return replace(
+    select = replace(
         select,
         items=items,
         joins=tuple(replace(join, on=changed(join.on, scopes.rows)) for join in select.joins),
         lateral_views=tuple(replace(view, call=changed(view.call, scopes.rows)) for view in select.lateral_views),
-        where=changed(select.where, scopes.rows),
-        group_by=tuple(changed(expr, scopes.grouping) for expr in select.group_by),
-        window=changed(select.window, scopes.rows),
-        having=changed(select.having, scopes.after),
-        qualify=changed(select.qualify, scopes.after),
-        order_by=tuple(changed(key, scopes.after) for key in select.order_by),
     )
+    return change_clauses(select, scopes, changed)
 
 
 def name_stars(select: Select, names: Names) -> Select:
-    """``SELECT DISTINCT *`` compares columns, so they are named."""
-    if not select.is_distinct or not any(isinstance(item.expr, Star) for item in select.items):
+    """``SELECT DISTINCT *`` compares columns, so they are named. Over a join, every star is, when names are bound."""
+    if select.joins or not select.is_distinct or not any(isinstance(item.expr, Star) for item in select.items):
         return select
     columns = [column for binding in select_scopes(select, names).rows.bindings for column in binding.columns]
     starred = tuple(SelectItem(Column(column.name), column.name) for column in columns)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from windrow.catalog.clauses import change_clauses
 from windrow.catalog.relation import Names
 from windrow.catalog.scope import Resolved, Scope
 from windrow.catalog.typing import SelectScopes, output_columns, select_scopes
@@ -91,19 +92,15 @@ class _Told:
 
     def _select(self, select: Select, names: Names, outer: Scope | None) -> Select:
         scopes = select_scopes(select, names, outer)
-        return replace(
+        told = replace(
             select,
             items=tuple(each for item, scope in zip(select.items, scopes.items, strict=True) for each in self._item(item, scope)),
             source=None if select.source is None else self._source(select.source, select, scopes, outer),
             joins=tuple(self._join(join, select, scopes, outer) for join in select.joins),
             lateral_views=tuple(self._expr(view, scopes.rows) for view in select.lateral_views),
-            where=None if select.where is None else self._expr(select.where, scopes.rows),
-            group_by=tuple(self._expr(expr, scopes.grouping) for expr in select.group_by),
-            having=None if select.having is None else self._expr(select.having, scopes.after),
-            qualify=None if select.qualify is None else self._expr(select.qualify, scopes.after),
-            order_by=tuple(self._expr(key, scopes.after) for key in select.order_by),
             ctes=(),
         )
+        return change_clauses(told, scopes, self._expr)
 
     def _item(self, item: SelectItem, scope: Scope) -> list[SelectItem]:
         """A star is spelled out: a table has system columns beside those that it means."""
