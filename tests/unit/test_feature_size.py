@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from windrow.aggregates import AGGREGATES, Aggregate
+from windrow.connectors.registry import CONNECTORS
 from windrow.model.window_kinds import KINDS, SPELLINGS, FixedKind
+from windrow.plan import rewrites
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "windrow"
 KINDS_FILE = "model/window_kinds.py"
@@ -67,3 +69,59 @@ def test_every_kind_says_all_that_is_asked_of_it() -> None:
         for method in methods:
             defined = next(base for base in kind.__mro__ if method in vars(base))
             assert defined.__name__ not in ("WindowKind", "FixedKind") or method == "correction_span", f"{kind.__name__} has no {method}"
+
+
+# Faces that are about one connector, and say so by their names: a broker of the machine, windows of telemetry, what a notebook shows.
+ABOUT_ONE = {
+    "kafka": {"cli/exporting.py", "jobs/letter_topic.py", "jobs/message_topic.py", "local/topics.py"},
+    "otap": {"jobs/receivers.py", "jobs/window_queries.py"},
+    "console": {"cli/demo.py", "cli/session.py", "jobs/rows.py"},
+    "memory": {f"testing/{name}.py" for name in ("engine", "file_inputs", "inference", "streaming")},
+}
+
+
+@pytest.mark.parametrize("name", sorted(CONNECTORS.own()))
+def test_a_connector_is_one_folder_and_one_line(name: str) -> None:
+    line = re.compile(rf"^\s*(?:from|import) windrow\.connectors\.{name}\b", re.MULTILINE)
+    importing = {file for file, text in _sources().items() if line.search(text) and not file.startswith(f"connectors/{name}/")}
+    assert importing - ABOUT_ONE.get(name, set()) == {"connectors/registry.py"}
+
+
+# What a clause of SELECT becomes, by the one that was added last.
+QUALIFY = {
+    "model/query.py",
+    "sql/layout.py",
+    "sql/window_functions.py",
+    "catalog/clauses.py",
+    "check/blocks.py",
+    "check/rules/emission_group.py",
+    "plan/selects.py",
+    "plan/over.py",
+    "plan/stages.py",
+    "plan/explain_facts.py",
+    "spark/operators/over_aggregate.py",
+    # A query over tables is text of Spark's, whole.
+    "spark/compile/query_text.py",
+}
+
+
+def _has_field(text: str, name: str) -> bool:
+    nodes = list(ast.walk(ast.parse(text)))
+    asked = any(isinstance(node, ast.Attribute) and node.attr == name for node in nodes)
+    return asked or any(isinstance(node, ast.keyword) and node.arg == name for node in nodes)
+
+
+def test_a_clause_is_known_where_it_is_read_checked_planned_and_run() -> None:
+    declared = {"model/query.py", "plan/stages.py"}
+    assert {file for file, text in _sources().items() if "qualify" in text and _has_field(text, "qualify")} | declared == QUALIFY
+
+
+def test_the_planner_knows_rewrites_by_their_list_only() -> None:
+    lists = (rewrites.SELECT_REWRITES, rewrites.SELECTED_REWRITES, rewrites.PLAN_REWRITES, rewrites.JOB_REWRITES)
+    listed = [rewrite for each in lists for rewrite in each]
+    assert all(rewrite.__doc__ for rewrite in listed)
+    assert len({rewrite.__name__ for rewrite in listed}) == len(listed)
+    made_in = {rewrite.__module__ for rewrite in listed} - {rewrites.__name__}
+    for planner in ("planner", "job_grouping"):
+        tree = ast.parse((SRC / "plan" / f"{planner}.py").read_text(encoding="utf-8"))
+        assert not {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} & made_in
