@@ -253,7 +253,7 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
         yield "window", show_window(stage.window) if stage.starts_at is None else f"the window of each pair, as {stage.input} gives it"
         yield "event time", _window_time(stage, job)
         yield "watermark", _window_watermark(stage, job)
-    yield "fed with", f"{stage.partial_shape.value}, because {stage.reason}"
+    yield "partials", f"{stage.partial_shape.value}, because {stage.reason}"
     yield "emits", "; ".join(emissions(stage))
     if stage.is_exact:
         yield "judges", "each row by the rows before it in its own partition, however they are cut into batches"
@@ -308,7 +308,7 @@ def _origin(stage: Stage, job: Job) -> Stage:
 
 
 def emissions(stage: Aggregate) -> list[str]:
-    """When groups speak, one entry for each occasion; the word in brackets is the emission's ``_emission``."""
+    """When groups emit, one entry for each occasion; the word in brackets is the emission's ``_emission``."""
     emit_policy = stage.emit_policy
     end = "the watermark reaches the end of the window" if stage.window is not None else "a bounded input ends"
     if isinstance(stage.window, CountedKind):

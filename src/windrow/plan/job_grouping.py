@@ -44,7 +44,7 @@ def _job(members: list[Stage]) -> Job:
 
 
 def _needs_ticks(stage: Stage) -> bool:
-    """Whether time must go on without rows for this stage to speak."""
+    """Whether time must go on without rows for this stage to emit."""
     match stage:
         case Read(clock=clock):
             return clock.idle_timeout is not None

@@ -1,4 +1,4 @@
-"""Filter pushdown: conditions that speak of one side of a join act on that side before it, where the kind of join allows it.
+"""Filter pushdown: conditions on one side of a join act on that side before it, where the kind of join allows it.
 
 | join  | WHERE on the left | WHERE on the right              | ON, left only | ON, right only |
 |-------|-------------------|---------------------------------|---------------|----------------|
@@ -103,7 +103,7 @@ class _Chain:
     filters: list[SideFilters]
 
     def take(self, condition: Expr) -> bool:
-        """Put a condition of WHERE before the join that brings in what it speaks of; false where it must stay."""
+        """Put a condition of WHERE before the join that brings in its columns; false where it must stay."""
         owner = owner_of(condition)
         if owner is None:
             return False
@@ -146,7 +146,7 @@ class _Chain:
         return step.kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT)
 
     def take_own(self, index: int) -> None:
-        """Conditions of ON that speak of one side only."""
+        """Conditions of ON on one side only."""
         step, found = self.steps[index], self.filters[index]
         stays: list[Expr] = []
         for condition in step.conditions:

@@ -1,4 +1,4 @@
-"""One SELECT as one stage: what is grouped, what is aggregated, when it speaks."""
+"""One SELECT as one stage: what is grouped, what is aggregated, when it emits."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _plan_window_rows(
     rows = WindowRows(f"{name}/windowed", windows.name, input_name, select.window.kind, at_once, reason)
 
     def own_time(node: Node) -> Node | None:
-        """What goes out has the time of its window; the query itself speaks of that of the row."""
+        """What goes out has the time of its window; the query itself means that of the row."""
         return Column(ROW_TIME) if isinstance(node, Column) and node.name == "_event_time" else None
 
     def of_row(expr: Expr | None) -> Expr | None:
@@ -192,7 +192,7 @@ def _plan_aggregate(
     finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
     qualify = None if select.qualify is None else slots.fill(select.qualify)
     sorted_by = tuple(slots.fill(key) for key in order_by)
-    emit_policy, when = _speech(select)
+    emit_policy, when = _emit_policy(select)
     shape, reason = _partial_shape(window, emit_policy)
     late = (window.late if window else None) or DeadLetterLate()
     grouped = Aggregate(
@@ -302,8 +302,8 @@ def _group_key(expr: Expr, items: tuple[Item, ...]) -> Expr:
     return expr
 
 
-def _speech(select: Select) -> tuple[EmitPolicy, tuple[Expr, ...]]:
-    """When groups speak: the contract's defaults, EMIT, and triggers."""
+def _emit_policy(select: Select) -> tuple[EmitPolicy, tuple[Expr, ...]]:
+    """When groups emit: the defaults of SQL, EMIT, and triggers."""
     window, emit = select.window, select.emit
     if select.is_distinct and not select.group_by and window is None:
         return EmitPolicy(once=True), ()
@@ -344,9 +344,9 @@ def _partial_shape(window: WindowClause | None, emit_policy: EmitPolicy) -> tupl
         case FixedKind(overlaps=True) if window is not None and isinstance(window.late, IncludeInNext) and lateness_of(window):
             return PartialShape.WINDOWS, "a row that moves to the next window must not correct those that share its slice"
         case FixedKind() if emit_policy == AT_CLOSE:
-            return PartialShape.SLICES, "windows speak once, when they close: they are merged from slices then"
+            return PartialShape.SLICES, "windows emit once, when they close: they are merged from slices then"
         case _:
-            return PartialShape.WINDOWS, "panes speak before they close"
+            return PartialShape.WINDOWS, "windows emit before they close"
 
 
 def _time(window: WindowClause | None) -> Expr | None:

@@ -40,7 +40,7 @@ def shared_feeds(job: Job) -> tuple[SharedAggregation, ...]:
 
 
 def _can_share(stage: Aggregate) -> bool:
-    """Windows of fixed bounds that speak once, by the event time and the watermark of their source."""
+    """Windows of fixed bounds that emit once, by the event time and the watermark of their source."""
     has_own_time = stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None
     is_plain = fixed_of(stage) is not None and stage.partial_shape is PartialShape.SLICES and not isinstance(stage.late, IncludeInNext)
     return is_plain and not holds_rows(stage) and not has_own_time and not stage.is_exact and not stage.when and stage.since is None

@@ -66,7 +66,7 @@ class CountStep:
         return (*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *books)
 
     def _take(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
-        """Merge what is held and the rows into windows, and let those speak that should, in the order of their last rows."""
+        """Merge what is held and the rows into windows, and let those emit that should, in the order of their last rows."""
         held, shelf = shelf.take(rows.select(self.layout.keys).unique())
         partials = self._numbered(held, rows, tick)
         window = (*self.layout.keys, _NUMBER)
@@ -120,7 +120,7 @@ class CountStep:
         return every
 
     def _row_by_row(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
-        """Single rows make a window speak: it is shown as it stood after each of them."""
+        """Single rows make a window emit: it is shown as it stood after each of them."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
         rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
@@ -158,7 +158,7 @@ class CountStep:
         return shelf.put(left.select(self._columns)), self._shape(said).with_columns(said[SEQ])
 
     def _speaks(self) -> pl.Expr:
-        """Whether a row makes its window speak at once. One that fills it up does so once, as the final emission if that is wanted."""
+        """Whether a row makes its window emit at once. One that fills it up does so once, as the final emission if that is wanted."""
         if self.emit_policy.every_row:
             return pl.lit(True)
         speaks = (pl.col(COUNT) == self.count) & self.emit_policy.on_close

@@ -1,4 +1,4 @@
-"""When a group speaks before its window closes, and what is remembered for that."""
+"""When a group emits before its window closes, and what is remembered for that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIRTY = "_dirty"  # whether rows came after the last emission
 
 @dataclass(frozen=True)
 class EmitPolicy:
-    """When a pane speaks. ``every_row`` is EMIT CHANGES; ``per_batch`` keeps only the last of these in a batch; ``once`` is DISTINCT."""
+    """When a pane emits. ``every_row`` is EMIT CHANGES; ``per_batch`` keeps only the last of these in a batch; ``once`` is DISTINCT."""
 
     every_row: bool = False
     per_batch: bool = False
@@ -23,12 +23,12 @@ class EmitPolicy:
 
     @property
     def by_row(self) -> bool:
-        """Whether single rows make a window speak, so that each must be seen by itself."""
+        """Whether single rows make a window emit, so that each must be seen by itself."""
         return self.every_row or self.every_records is not None or self.when or self.once
 
     @property
     def is_early(self) -> bool:
-        """Whether triggers make a window speak before it closes."""
+        """Whether triggers make a window emit before it closes."""
         return self.every_records is not None or self.when or self.interval is not None
 
 

@@ -1,4 +1,4 @@
-"""Windows that speak before they close: state is one pane per group and window, and rows arrive in order.
+"""Windows that emit before they close: state is one pane per group and window, and rows arrive in order.
 
 Used for EMIT CHANGES, for triggers, and for groups without a window (one pane that never ends). Rows come as running
 partials: each holds its group's total over this batch so far, so that every row can show what it changed, and its count is its number
@@ -141,7 +141,7 @@ class PaneStep:
         return both.with_columns(pl.col(COUNT) + pl.col(_HELD), **totals).drop(names.values())
 
     def _speaks(self, rows: pl.DataFrame, tick: BatchTime) -> pl.Expr:
-        """Whether a row makes its pane speak at once."""
+        """Whether a row makes its pane emit at once."""
         emit_policy, is_last = self.emit_policy, pl.col(_ROW) == pl.col(_ROW).max().over(self._by(rows))
         if emit_policy.every_row:
             return pl.col(_OWN) > 0

@@ -82,7 +82,7 @@ class SessionStep:
     def _say(
         self, shelf: DeltaTable, sessions: pl.DataFrame, pieces: pl.DataFrame | None, speaks: pl.Expr, kind: str, tick: BatchTime
     ) -> tuple[DeltaTable, pl.DataFrame | None]:
-        """Put sessions back, after those have spoken that should. One that had closed before this batch speaks as a correction."""
+        """Put sessions back, after those have emitted that should. One that had closed before this batch emits a correction."""
         speaks_now = sessions.select(speaks.alias("_speaks"))["_speaks"]
         after = sessions.with_columns((pl.col(REVISION) + speaks_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
         if self._books:
@@ -99,7 +99,7 @@ class SessionStep:
 
     @property
     def _books(self) -> tuple[str, ...]:
-        """What is remembered of a session where single rows decide whether it speaks."""
+        """What is remembered of a session where single rows decide whether it emits."""
         return (EMITTED_AT, DIRTY) if self.emit_policy.is_early else ()
 
     def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
@@ -191,7 +191,7 @@ class SessionStep:
             rules.hold(group, SessionInterval(first, last, revision, (number,), count, count, emitted_at, is_dirty, known))
 
     def _makes_speak(self, run: SessionInterval, when: bool, is_closed: bool) -> bool:
-        """Whether a row makes the session that it joined speak at once."""
+        """Whether a row makes the session that it joined emit at once."""
         if self.emit_policy.every_row:
             return True
         if is_closed:

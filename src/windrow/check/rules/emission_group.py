@@ -53,7 +53,7 @@ def _hint(block: Block) -> str:
     return (
         "write EMIT FINAL"
         if isinstance(select.emit, EmitChanges)
-        else "remove TRIGGER and ALLOWED_LATENESS, so that each window speaks once"
+        else "remove TRIGGER and ALLOWED_LATENESS, so that each window emits once"
     )
 
 

@@ -61,7 +61,7 @@ def _not_said_before(stage: WindowRows, windows: pa.Table, elements: pa.Array, b
             **{name: pl.Series(windows[name]) for name in (SEQ, START, END, EMISSION)},
         }
     )
-    # Within a batch a window may speak more than once, and sessions may have other bounds when they do.
+    # Within a batch a window may emit more than once, and sessions may have other bounds when they do.
     told_by = ("batch", "row", START, END) if isinstance(stage.kind, FixedKind) else ("batch", "row")
     fresh = frame.filter((pl.col(EMISSION) != LATE) | (pl.col("batch") == batch_id)).sort(SEQ, "batch", "row")
     return fresh.unique(told_by, keep="first", maintain_order=True)[_PLACE].to_arrow()

@@ -37,9 +37,9 @@ class StepInput:
 
     tick: BatchTime
     rows: pa.Table | None
-    # What HAVING said of each emission, where a group may speak more than once.
+    # What HAVING said of each emission, where a group may emit more than once.
     verdicts: pa.Table | None = None
-    # Windows that end at or before this can speak no more.
+    # Windows that end at or before this can emit no more.
     retention_bound: int = NEVER
     # How HAVING tells windows apart.
     panes: Panes = Panes.FIXED
