@@ -8,6 +8,7 @@ The tree::
     │   └── NotThereError       something outside is not there yet: whoever can wait tries again
     └── JobError                a job or a case that was running failed (exit code 1)
         ├── OutageError         a system outside does not answer: a job may wait for it and go on
+        ├── UnavailableError    the system of an output was waited for in vain: the output's options say what happens now
         └── SparkLostError      Spark's own process has ended: the next run does the batch again
 
 A new class is added only where a caller handles it differently. All of them pickle, because they cross Spark workers.
@@ -87,6 +88,10 @@ class JobError(WindrowError):
 
 class OutageError(JobError):
     """A system outside does not answer. Nothing is wrong with the job, which may go on when it is back."""
+
+
+class UnavailableError(JobError):
+    """The system of an output did not answer for as long as it was to be waited for."""
 
 
 class SparkLostError(JobError):

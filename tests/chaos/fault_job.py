@@ -15,6 +15,7 @@ from typing import Any
 import windrow
 from windrow.connectors.files.sink import FileSink
 from windrow.jobs.runner import RunningJob
+from windrow.jobs.spill import SpillFolder
 from windrow.spark.state.executor_state import ExecutorState
 from windrow.spark.state.state_store import StateStore
 from windrow.storage import LocalFolder
@@ -33,6 +34,12 @@ BUCKET_POINTS = {
     "rows are in their buckets": (ExecutorState, "gather", "after"),
     "every bucket has stepped": (ExecutorState, "step", "after"),
 }
+SPILL_POINTS = {
+    "before rows are spilled": (SpillFolder, "put", "before"),
+    "after rows are spilled": (SpillFolder, "put", "after"),
+    "rows are delivered, nothing is noted": (SpillFolder, "remove", "before"),
+    "delivery is noted, the file is there": (SpillFolder, "_mark", "after"),
+}
 
 
 def _die(*_: object) -> None:
@@ -41,7 +48,7 @@ def _die(*_: object) -> None:
 
 def arm(point: str, batch: int) -> None:
     """Make the process die when it comes to this point in this batch."""
-    owner, name, when = {**POINTS, **BUCKET_POINTS}[point]
+    owner, name, when = {**POINTS, **BUCKET_POINTS, **SPILL_POINTS}[point]
     current = {"batch": -1}
     take: Callable[..., Any] = RunningJob._take
     original: Callable[..., Any] = getattr(owner, name)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tools.reference.markdown import code, table
 from windrow.catalog.options import QUERY_OPTIONS, SOURCE_OPTIONS, options_for_sink, options_for_source, options_for_table
 from windrow.check.rules.unsupported import GAPS
+from windrow.connectors.outage_options import FAILOVER_TO, OUTAGE_OPTIONS, POLICY, READ_BY
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 from windrow.jobs.options import RUN_SETTINGS
@@ -19,6 +20,10 @@ def source_options() -> str:
 def query_options() -> str:
     refused = {gap.what.split("'")[1] for gap in GAPS if gap.what.startswith("'") and "=" not in gap.what}
     return option_table(option for option in QUERY_OPTIONS if option.key not in refused)
+
+
+def outage_options() -> str:
+    return option_table(OUTAGE_OPTIONS)
 
 
 def option_table(options: Iterable[OptionSpec]) -> str:
@@ -68,10 +73,15 @@ def statement_with(connector: str, side: str, option: OptionSpec) -> str:
     named = [shown for shown in required if not shown.startswith((f"'{option.key}'", f"'{_replaced_by(spec, option)}'"))]
     # A column to refresh by means nothing without an interval.
     also = ["'refresh.interval' = '5m'"] if side == "table" and option.key != "refresh.interval" else []
+    if (policies := READ_BY.get(option.key)) is not None:
+        also.append(f"'{POLICY.key}' = '{policies[0]}'")
     own = [*also, *([] if option.key == "connector" else [option.shown])]
     listed = "WITH (" + ", ".join([f"'connector' = '{connector}'", *named, *own]) + ")"
     if side == "sink":
-        return f"CREATE STREAM input (ts TIMESTAMP, v INT) WITH ('connector' = 'memory'); CREATE STREAM output AS {_QUERY} {listed}"
+        backup = f"CREATE STREAM {option.example} AS {_QUERY} WITH ('connector' = 'memory');" if option is FAILOVER_TO else ""
+        return (
+            f"CREATE STREAM input (ts TIMESTAMP, v INT) WITH ('connector' = 'memory'); {backup} CREATE STREAM output AS {_QUERY} {listed}"
+        )
     if side == "table":
         return f"CREATE TABLE input {_COLUMNS}, PRIMARY KEY (v)) {listed}"
     return f"CREATE STREAM input {'' if spec.columns else _COLUMNS + ')'} {listed}"

@@ -13,7 +13,15 @@ from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
 from tools.reference.metrics import metrics_page
-from tools.reference.options import connector_overview, connector_side, option_table, query_options, run_settings, source_options
+from tools.reference.options import (
+    connector_overview,
+    connector_side,
+    option_table,
+    outage_options,
+    query_options,
+    run_settings,
+    source_options,
+)
 from tools.reference.results import result_table
 from tools.reference.statements import reference_page
 from tools.reference.support import support_page
@@ -68,6 +76,7 @@ def _head_comment(path: Path) -> str:
 REGIONS: dict[str, Callable[[], str]] = {
     "source options": source_options,
     "query options": query_options,
+    "outage options": outage_options,
     "connectors": connector_overview,
     "files source": lambda: connector_side("files", "source"),
     "files sink": lambda: connector_side("files", "sink"),

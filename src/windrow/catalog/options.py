@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.connectors.outage_options import OUTAGE_OPTIONS
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
 
@@ -93,7 +94,8 @@ def options_for_table(connector: str | None) -> tuple[OptionSpec, ...]:
 def options_for_sink(connector: str | None) -> tuple[OptionSpec, ...]:
     """Keys that a query which writes to a connector understands."""
     spec = CONNECTORS.get((connector or "").lower())
-    return _joined(spec.sink if spec is not None else None, QUERY_OPTIONS)
+    is_outside = spec is not None and spec.sink is not None and spec.is_outside
+    return _joined(spec.sink if spec is not None else None, (*QUERY_OPTIONS, *(OUTAGE_OPTIONS if is_outside else ())))
 
 
 def options_for_target(connector: str | None) -> tuple[OptionSpec, ...]:

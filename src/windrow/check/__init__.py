@@ -42,6 +42,7 @@ from windrow.check.rules.operand_type import operand_type
 from windrow.check.rules.option import option
 from windrow.check.rules.option_side import option_side
 from windrow.check.rules.ordinal import ordinal
+from windrow.check.rules.outage import outage
 from windrow.check.rules.over import over
 from windrow.check.rules.python_function import python_function
 from windrow.check.rules.star import star
@@ -116,6 +117,7 @@ RULES: tuple[Rule, ...] = (
     time_zone,
     header_change,
     option,
+    outage,
     annotation,
     join_shape,
     unsupported,

@@ -68,6 +68,8 @@ CODES: dict[str, str] = {
     "WR282": "warning: groups by a time without a window, whose state only grows",
     "WR283": "warning: where a system is, is left to a default",
     "WR288": "a metric whose name or label would not mean what it says to Prometheus",
+    "WR826": "options about an output that is away, of which one is never read",
+    "WR827": "no output of the file can take the rows of one that is away",
     "WR290": "not supported yet",
     "WR299": "a statement nested too deeply to be checked",
 }

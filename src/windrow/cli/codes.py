@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+FILES_NOT_READ = "WR607"
 NO_FILE = "WR610"
 IS_FOLDER = "WR611"
 NOT_TEXT = "WR612"
@@ -24,6 +25,7 @@ NO_SUCH_STATEMENT = "WR654"
 UNEXPECTED = "WR999"
 
 CODES: dict[str, str] = {
+    FILES_NOT_READ: "a file could not be read, and --strict asks for all",
     NO_FILE: "there is no such file",
     IS_FOLDER: "a folder where a file is needed",
     NOT_TEXT: "a file that is not UTF-8 text",

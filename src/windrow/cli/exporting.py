@@ -69,6 +69,7 @@ def export_messages(
     granularity: Annotated[str, typer.Option("--granularity", help="Length of a window.")] = "1m",
     margin: Annotated[str, typer.Option("--safety-margin", help="A window is taken this long after its end.")] = "12m",
     ids: Annotated[IdForm, typer.Option("--ids", help="How resource and scope ids are meant.")] = IdForm.batch_local,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a file cannot be read; the others are exported.")] = False,
 ) -> None:
     """Write the telemetry of complete windows as messages, into files or a topic of Kafka.
 
@@ -76,6 +77,7 @@ def export_messages(
     the next run goes on after the last one.
     """
     from windrow.cli.screen import say, screen
+    from windrow.cli.unread import refuse_unread
     from windrow.errors import UsageError
     from windrow.otap.discovery import Discovery, TimeRule
     from windrow.otap.footers import FooterCache
@@ -94,9 +96,10 @@ def export_messages(
     base = Base(str(folder))
     if not base.is_there:
         raise UsageError("WR882", f"there is no folder {folder}", f"make it, or try it out: windrow otap generate {folder}")
+    footers = FooterCache()
     collector = Collector(
         base,
-        Discovery(base, FooterCache(), timing, TimeRule()),
+        Discovery(base, footers, timing, TimeRule()),
         signal.value,
         Reading(ROOTS[signal.value], ids=ids.value),
         choosing(where),
@@ -114,8 +117,14 @@ def export_messages(
         rows = _to_topic(collector, Export(signal.value, timing, form.value, _MOST_ROWS, _MOST_BYTES), bounds, options, what)
     console = screen()
     say(console, f"{rows:,} rows in {out or topic}; the resource of {collector.seen.ambiguous:,} rows that were read is not certain")
-    for path, reason in sorted(collector.seen.faults.items()):
+    faults = {file.path: file.fault for files in collector.files.values() for file in files if file.fault is not None}
+    faults = {**footers.faults(), **faults, **collector.seen.faults}
+    if faults:
+        say(console, f"not read: {len(faults):,} files; their rows are in no message", style="bold red")
+    for path, reason in sorted(faults.items()):
         say(console, f"left out: {path}: {reason}")
+    if strict:
+        refuse_unread(sorted(faults))
 
 
 def _to_files(collector: Collector, export: Export, bounds: Window, out: Path) -> int:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from windrow.cli.screen import say, show_micros, show_seconds
-from windrow.observe.status import WAITING, Holder, JobStatus, TableLoad
+from windrow.observe.status import UP, WAITING, Holder, JobStatus, OutputStatus, TableLoad
 
 PLAIN_EVERY = 10.0
 LOADS_EVERY = 2.0
@@ -130,7 +130,21 @@ def _waits(status: JobStatus) -> list[str]:
     slow = max(status.sink_seconds, key=lambda name: status.sink_seconds[name], default=None)
     if slow is not None and status.batch_seconds >= 1 and status.sink_seconds[slow] > status.batch_seconds / 2:
         failing.append(f"{slow} takes {status.sink_seconds[slow]:.1f} s of {status.batch_seconds:.1f} s a batch")
-    return failing
+    return [*failing, *map(output_line, (one for one in status.outputs if one.state != UP or one.waiting_rows))]
+
+
+def output_line(output: OutputStatus) -> str:
+    """
+    >>> output_line(OutputStatus("out", "kafka", "spill", "away", error="nobody answers", waiting_batches=2, waiting_rows=1200))
+    'out is away (nobody answers): spill, 1,200 rows of 2 batches wait'
+    """
+    why = "" if output.error is None else f" ({output.error})"
+    numbers = {
+        f"{output.waiting_rows:,} rows of {output.waiting_batches:,} batches wait": output.waiting_rows,
+        f"{output.failed_over:,} rows went to another output": output.failed_over,
+        f"{output.dropped:,} rows dropped": output.dropped,
+    }
+    return ", ".join([f"{output.statement} is {output.state}{why}: {output.policy}", *(text for text, number in numbers.items() if number)])
 
 
 class Loads:

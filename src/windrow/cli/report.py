@@ -11,7 +11,9 @@ from rich.table import Table
 
 from windrow.cli.screen import meaning_of, say, table
 from windrow.observe.ledger import Account, Ledger
-from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus
+from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus, OutputStatus
+
+_MOST_FILES = 10
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,13 @@ def print_report(finish: Finish, console: Console) -> None:
     for status in finish.statuses:
         say(console, "")
         say(console, f"job {status.job}: {_ending(status, finish)}", style="bold")
-        if status.ledger.rows_in or status.ledger.statements:
+        if status.ledger.rows_in or status.ledger.statements or status.unread_files:
             _print_ledger(status.ledger, finish.folders.get(status.job, ""), finish, console)
+        for line in unread_lines(status):
+            say(console, line, style="bold red")
+        for output in status.outputs:
+            if output.waiting_rows:
+                say(console, waiting_line(output, finish.folders.get(status.job, "")), style="yellow")
 
 
 def _ending(status: JobStatus, finish: Finish) -> str:
@@ -60,14 +67,42 @@ def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console)
             + (f", listed by: {finish.letters}" if finish.letters else ""),
         )
         console.print(_reason_table(dead))
+    unsent = _reasons((name, account.unsent) for name, account in _accounts(ledger))
+    if unsent:
+        say(console, f"not written, because their output was away: {sum(unsent.values()):,}")
+        console.print(_reason_table(unsent))
     if dropped:
         say(console, f"dropped, as the options say: {sum(dropped.values()):,}")
         console.print(_reason_table(dropped))
     if ledger.is_balanced:
-        counted = f"each of {ledger.rows_in:,} rows was aggregated or passed on, filtered out, set aside or dropped"
+        which = " that could be read" if any(account.unread_files for account in ledger.sources.values()) else ""
+        counted = f"each of {ledger.rows_in:,} rows{which} was aggregated or passed on, filtered out, set aside or dropped"
         say(console, f"The ledger adds up: {counted}.", style="green")
     else:
         say(console, "THE LEDGER DOES NOT ADD UP. This is a fault of Windrow: please report it with this table.", style="bold red")
+
+
+def unread_lines(status: JobStatus) -> list[str]:
+    """
+    >>> unread_lines(JobStatus("j", "ended", unread_files=(UnreadFile("logs", "t/a.parquet", "not a Parquet file"),)))
+    ['1 file could not be read, and its rows are in no number above:', '  logs: t/a.parquet: not a Parquet file']
+    """
+    files = status.unread_files
+    if not files:
+        return []
+    count = "1 file could not be read, and its" if len(files) == 1 else f"{len(files):,} files could not be read, and their"
+    more = len(files) - _MOST_FILES
+    shown = [f"  {one.source}: {one.path}: {one.why}" for one in files[:_MOST_FILES]]
+    return [f"{count} rows are in no number above:", *shown, *([f"  and {more:,} more"] if more > 0 else [])]
+
+
+def waiting_line(output: OutputStatus, folder: str) -> str:
+    """
+    >>> waiting_line(OutputStatus("out", "kafka", "spill", waiting_batches=2, waiting_rows=1200), ".windrow/job")
+    'out: 1,200 rows of 2 batches wait for kafka, in .windrow/job/spill; the next run delivers them'
+    """
+    what = f"{output.waiting_rows:,} rows of {output.waiting_batches:,} batches"
+    return f"{output.statement}: {what} wait for {output.connector}, in {folder}/spill; the next run delivers them"
 
 
 def _accounts(ledger: Ledger) -> list[tuple[str, Account]]:
@@ -130,6 +165,10 @@ _LINES: tuple[tuple[str, _Number], ...] = (
     ("of these behind the watermark", lambda account: account.late_warned),
     ("rows emitted", lambda account: account.emitted),
     ("of these refused by the output", lambda account: account.refused),
+    ("of these first to the state folder", lambda account: account.spilled),
+    ("of these to another output", lambda account: account.failed_over),
+    ("files not read", lambda account: account.unread_files),
+    ("of these not written", lambda account: sum(account.unsent.values())),
 )
 _ALWAYS = ("rows in", "= aggregated or passed on", "+ filtered out", "+ dead letters")
 

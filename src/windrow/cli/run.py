@@ -33,6 +33,7 @@ def run(
     trigger_interval: Interval = None,
     listen: ListenAt = None,
     listen_token_file: TokenFile = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a source went on without a file that cannot be read.")] = False,
 ) -> None:
     """Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise. The same command resumes where the last run stopped."""
     from windrow.cli.session import Launch, RunRequest, run_files
@@ -60,6 +61,7 @@ def run(
             letters=f"windrow dead-letters {launches[0].state if state or chosen.name else file}" if len(files) == 1 else "",
             environment=chosen.line,
             listen=_listen(listen, listen_token_file, defaults.listen_token),
+            is_strict=strict,
         )
         _refuse_one_state_for_two(launches, files)
         if any(launch.compiled.plan.jobs or not launch.compiled.answers for launch in launches):

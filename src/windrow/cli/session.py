@@ -16,6 +16,7 @@ from windrow.cli.report import Finish, print_report
 from windrow.cli.screen import say, screen
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
+from windrow.cli.unread import refuse_unread
 from windrow.errors import SparkLostError, UsageError, WindrowError
 from windrow.jobs import Jobs, RunOptions, start
 from windrow.jobs.options import SPARK, STALLED
@@ -55,6 +56,8 @@ class RunRequest:
     environment: str = ""
     # Where to answer over HTTP.
     listen: Listen | None = None
+    # Whether a file that a source could not read is a failure.
+    is_strict: bool = False
     # Where status and report go; chosen by what standard output is, if not given.
     console: Console | None = None
 
@@ -200,6 +203,8 @@ def run_jobs(jobs: Jobs, wish: StopWish, request: RunRequest, console: Console, 
             _report(jobs, request, console)
         raise
     _report(jobs, request, console)
+    if request.is_strict:
+        refuse_unread([f"{one.source}: {one.path}" for status in jobs.status() for one in status.unread_files])
 
 
 def _watch(jobs: Jobs, wish: StopWish, view: View, is_over: Callable[[], bool]) -> None:

@@ -261,6 +261,10 @@ class Connector:
         """For a source that hands over whole windows: how many are ahead, by the notes in its folder."""
         return None
 
+    def unread_files(self, folder: str) -> Mapping[str, str]:
+        """For a source that goes on without a file that it cannot read: those files, and why, by the notes in its folder."""
+        return {}
+
     def forget_after(self, request: SinkRequest, batch_id: int) -> None:
         """The job goes back to a batch: what the sink holds of later ones is taken back, or at least does not count as written."""
 

@@ -89,6 +89,10 @@ def _counts_nothing(_options: Mapping[str, str]) -> bool:
     return False
 
 
+def _no_modules(_options: Mapping[str, str]) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class ConnectorSpec:
     """``source`` or ``sink`` is None where the connector has no such side. ``runtime`` names the class that does the work: module:Class."""
@@ -118,3 +122,9 @@ class ConnectorSpec:
     source_shape: Callable[[Mapping[str, str]], SourceShape] = _json_text
     # Whether a sink with these options counts the rows that it reads from executors of this machine.
     counts_rows: Callable[[Mapping[str, str]], bool] = _counts_nothing
+    # What the Python of Spark's workers needs for a source with these options.
+    worker_modules: Callable[[Mapping[str, str]], tuple[str, ...]] = _no_modules
+    # Whether a sink talks to a system that may be away: its outputs take the options of ``outage_options``.
+    is_outside: bool = True
+    # Whether rows of a sink carry headers, beside their columns.
+    has_headers: bool = False

@@ -17,6 +17,7 @@ from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.identity import BUCKETS, CARD, LETTERS, RECORDS, REPLAYS, STATE, TABLES, card_id, count_restore
 from windrow.jobs.replays import ReplayLog
 from windrow.jobs.state_folder import state_folder
+from windrow.jobs.writer_choice import spill_folder
 from windrow.plan.explain_joins import as_written
 from windrow.plan.stages import Aggregate, Job, LookupJoin, OverAggregate, Read, StreamJoin, UpsertTable, Write
 from windrow.spark.operators.join_sides import side_names
@@ -215,6 +216,7 @@ class JobHistory:
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
             for write in self.job.writes:
                 connector_of(write.connector).forget_after(self._request(write), batch_id)
+                spill_folder(self.folder, write.input).forget_after(batch_id)
             count_restore(self.folder)
             _forget_files(self.folder.child(LETTERS), batch_id)
             BatchRecordLog(self.folder.child(RECORDS)).go_back_to(batch_id)

@@ -13,7 +13,7 @@ from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import LoadWatch
-from windrow.observe.status import TableLoad, WindowCounts
+from windrow.observe.status import TableLoad, UnreadFile, WindowCounts
 from windrow.plan.physical import RunFacts, SourceFacts
 from windrow.plan.stages import Job, Read
 from windrow.spark.query.runner import GIVEN, LazyRelation
@@ -93,6 +93,14 @@ class Inputs:
         """How far the sources are that hand over whole windows, by the notes they keep."""
         found = [(read.name, connector_of(read.connector).windows_ahead(self._notes_folder(read))) for read in self._job.reads]
         return tuple(WindowCounts(name, own.safe, own.waiting, own.late_rows) for name, own in found if own is not None)
+
+    def unread(self) -> tuple[UnreadFile, ...]:
+        """The files that sources went on without."""
+        return tuple(
+            UnreadFile(read.name, path, why)
+            for read in self._job.reads
+            for path, why in sorted(connector_of(read.connector).unread_files(self._notes_folder(read)).items())
+        )
 
     def _notes_folder(self, read: Read) -> str:
         return f"{self._folder.path}/{NOTES}/{folder_name(read.name)}"

@@ -5,31 +5,37 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from windrow.connectors.runtime import Output, Refused, Sink, SinkRequest, WriteTrace
+from windrow.connectors.runtime import Output, Refused, WriteTrace
 from windrow.connectors.zones import labelled
-from windrow.jobs.connector_loader import connector_of
+from windrow.errors import WindrowError
 from windrow.jobs.identity import LETTERS, restores_of
 from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
+from windrow.jobs.output_writers import OutputWriter
 from windrow.jobs.replays import Replay
 from windrow.jobs.rows import KeptRows
 from windrow.jobs.tracing import Tracing
+from windrow.jobs.writer_choice import Opening, writer_of
 from windrow.model.fate import Fate
+from windrow.observe.ledger import Account, Ledger
+from windrow.observe.status import OutputStatus
 from windrow.plan.stages import Job
 from windrow.spark.execution.batch import BatchResult
 from windrow.spark.execution.dead_letters import DeadLetter, to_table
-from windrow.spark.execution.ledger_writer import record_refused
+from windrow.spark.execution.ledger_writer import record_refused, record_written
 from windrow.spark.execution.measurements import Phase
 from windrow.spark.query.flow import Flow
 from windrow.storage import Folder
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 MEMORY = "memory"
@@ -51,6 +57,8 @@ class Outputs:
         stopping: threading.Event,
         kept: KeptRows | None = None,
         tracing: Tracing | None = None,
+        check: Callable[[], None] = lambda: None,
+        failed: Callable[[WindrowError], None] = lambda _error: None,
     ) -> None:
         self._spark = spark
         self._job = job
@@ -60,25 +68,25 @@ class Outputs:
         self._stopping = stopping
         self._kept = kept
         self._tracing = tracing
-        self._sinks: dict[str, Sink] = {}
+        self._opening = Opening(spark, folder, job_id, stopping, check, failed)
+        self._writers: dict[str, OutputWriter] = {}
         self._dead_letters = folder.child(LETTERS)
         self._letter_topic: LetterTopic | None = None
         self._is_open = False
         self.seconds: dict[str, float] = {}
         self.errors: Counter[tuple[str, str]] = Counter()
 
-    def open(self) -> None:
-        """Once a run: what is open stays so over an outage of a source."""
+    def open(self, committed: int = -1) -> None:
+        """Once a run: what is open stays so over an outage of a source. Batches up to ``committed`` are done."""
         if self._is_open:
             return
         for write in self._job.writes:
             if self._kept is not None and write.connector == MEMORY:
                 # What is kept is all that is wanted.
                 continue
-            request = SinkRequest(write.input, dict(write.options), self._id, write.columns, write.key, self._stopping)
-            sink = connector_of(write.connector).open_sink(self._spark, request)
-            sink.open()
-            self._sinks[write.input] = sink
+            writer = writer_of(write, self._opening, committed)
+            writer.open()
+            self._writers[write.input] = writer
         self._letter_topic = letter_topic(self._options, self._id, restores_of(self._folder), self._job.name, self._stopping)
         if self._letter_topic is not None:
             self._letter_topic.open()
@@ -89,37 +97,63 @@ class Outputs:
         """Statements whose sinks count the rows that they read. Rows that are kept are read twice, so they are counted before."""
         if self._kept is not None:
             return frozenset()
-        return frozenset(name for name, sink in self._sinks.items() if sink.counts_rows)
+        return frozenset(name for name, writer in self._writers.items() if writer.counts_rows)
 
     def write(self, result: BatchResult, replay: Replay) -> None:
         self._keep(result)
         for write in self._job.writes:
             flow = result.outputs.get(write.input)
             # Rows that are only kept for Python have no sink.
-            if flow is not None and write.input in self._sinks:
+            if flow is not None and write.input in self._writers:
                 with result.measured.operator(write.name, Phase.WRITE):
                     trace = None if self._tracing is None else self._tracing.write_trace(result.batch_id, write)
-                    self._write_one(write.input, self._sinks[write.input], flow, result, trace)
+                    self._write_one(write.input, self._writers[write.input], flow, result, trace)
         with result.measured.phase(Phase.WRITE):
             result.settle()
         if result.dead_letters:
             with result.measured.phase(Phase.DEAD_LETTERS):
                 self._write_letters(result, replay)
 
-    def _write_one(self, name: str, sink: Sink, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> None:
+    def committed(self, batch_id: int) -> None:
+        """The change file of a batch is durable."""
+        for writer in self._writers.values():
+            writer.committed(batch_id)
+
+    def drain(self) -> None:
+        """The job has come to its end: what still waits for an output is delivered, as long as the job is willing to wait."""
+        for writer in self._writers.values():
+            writer.drain(float(self._options.setting("outage.max_seconds")))
+
+    def statuses(self, ledger: Ledger) -> tuple[OutputStatus, ...]:
+        found = [status for writer in list(self._writers.values()) if (status := writer.status()) is not None]
+        return tuple(_counted(status, ledger.statements.get(status.statement, Account())) for status in found)
+
+    def _write_one(self, name: str, writer: OutputWriter, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> None:
         """The seconds of a sink are those of the operator that writes."""
+        assert result.change is not None
         started = time.monotonic()
-        frame = flow.frame if flow.table is None else None
-        table = None if flow.table is None else labelled(flow.table, self._job.time_zone)
+        given = self._collected(flow) if writer.collects else flow.table
+        table = None if given is None else labelled(given, self._job.time_zone)
+        frame = flow.frame if table is None else None
+        output = Output(result.batch_id, flow.columns, table, frame, books=None if writer.collects else flow.books, trace=trace)
         try:
-            refused = sink.write(Output(result.batch_id, flow.columns, table, frame, books=flow.books, trace=trace))
+            written = writer.write(output)
         except Exception as error:
             self.errors[name, getattr(error, "code", UNEXPECTED)] += 1
             raise
-        _set_aside(name, refused or (), result)
+        record_written(result.change.ledger, name, written.spilled, written.failed_over, written.unsent)
+        _set_aside(name, written.refused, result)
         self.seconds[name] = time.monotonic() - started
         times = table["_event_time"] if table is not None and "_event_time" in table.column_names else None
         result.measured.take_written(name, self.seconds[name], times)
+
+    def _collected(self, flow: Flow) -> pa.Table:
+        """The rows of a flow as a table, in the order they came in where it is known."""
+        table = flow.table
+        if table is None:
+            table = flow.as_frame(self._spark).toArrow()
+            table = table.sort_by("_seq") if "_seq" in table.column_names else table
+        return table
 
     def _write_letters(self, result: BatchResult, replay: Replay) -> None:
         buffer = BytesIO()
@@ -135,22 +169,20 @@ class Outputs:
             flow = result.outputs.get(write.input)
             if self._kept is None or flow is None:
                 continue
-            if flow.table is None and flow.frame is None:
-                flow.as_frame(self._spark)
-            table = flow.table
-            if table is None:
-                assert flow.frame is not None
-                table = flow.frame.toArrow()
-                table = table.sort_by("_seq") if "_seq" in table.column_names else table
-            own = labelled(table, self._job.time_zone).select(list(flow.columns))
+            own = labelled(self._collected(flow), self._job.time_zone).select(list(flow.columns))
             if own.num_rows:
                 self._kept.take(write.input, result.batch_id, own)
 
     def close(self) -> None:
-        for sink in self._sinks.values():
-            sink.close()
+        for writer in self._writers.values():
+            writer.close()
         if self._letter_topic is not None:
             self._letter_topic.close()
+
+
+def _counted(status: OutputStatus, account: Account) -> OutputStatus:
+    dropped = sum(account.unsent.values())
+    return replace(status, spilled=account.spilled, failed_over=account.failed_over, dropped=dropped)
 
 
 def _set_aside(statement: str, refused: Sequence[Refused], result: BatchResult) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.tracing import tracing
+from windrow.jobs.worker_needs import can_hold_state, check_workers
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
 from windrow.observe.traces import Producers
 from windrow.plan.stages import Job, Write
@@ -87,6 +89,7 @@ def start(
     running: list[RunningJob] = []
     try:
         _refuse_changed_file(session, compiled, options)
+        check_workers(session, compiled.plan.jobs, options.setting("state.home"))
         origin = Origin.of(compiled.script, compiled.plan)
         running.extend(RunningJob(session, job, options, on_load, origin) for job in compiled.plan.jobs)
         if serving is not None:
@@ -148,7 +151,7 @@ class RunningJob:
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
-            self._outputs = Outputs(spark, job, options, self.folder, job_id, self._is_stopping, self._kept, self._tracing)
+            self._outputs = self._make_outputs(job_id)
             self._progress.sink_errors = self._outputs.errors
         except BaseException:
             self._lease.release()
@@ -160,6 +163,10 @@ class RunningJob:
 
     def _make_inputs(self) -> Inputs:
         return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
+
+    def _make_outputs(self, job_id: str) -> Outputs:
+        given = (self._spark, self.job, self._options, self.folder, job_id, self._is_stopping, self._kept, self._tracing)
+        return Outputs(*given, check=self._lease.check, failed=self._on_output_failed)
 
     def start(self) -> None:
         self._begin()
@@ -178,7 +185,7 @@ class RunningJob:
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
             self._executor.state = self._store.load(committed + 1, self._executor.steps)
-        self._outputs.open()
+        self._outputs.open(committed + 1 if self._is_ended else committed)
         self._executor.facts = replace(
             self._executor.facts, counting_sinks=self._outputs.counting - {stage for stage, _ in self.job.metrics}
         )
@@ -219,8 +226,9 @@ class RunningJob:
                 f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
                 "choose a shared folder with --state, or --set state.home=resident",
             )
+        may_move = self.folder.is_local and (home != "auto" or can_hold_state(self._spark))
         return StateBackendRules(
-            f"{self.folder.path}/{BUCKETS}" if self.folder.is_local else None,
+            f"{self.folder.path}/{BUCKETS}" if may_move else None,
             home,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),
@@ -340,6 +348,7 @@ class RunningJob:
             self._executor.commit(result)
             if not is_end:
                 self._store.settle(self._executor.state)
+            self._outputs.committed(result.batch_id)
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
@@ -379,6 +388,8 @@ class RunningJob:
                 self._check_that_spark_is_there()
                 if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
                     self._end()
+                if self._options.mode != "continuous" and not self._is_stopping.is_set():
+                    self._outputs.drain()
                 return
             except Exception as error:
                 self._failure = self._failure or self._lease_fault()
@@ -400,6 +411,13 @@ class RunningJob:
 
     def _on_lease_lost(self, error: WindrowError) -> None:
         """The heartbeat found out: nothing is to be planned any more. What a batch under way wants to write is refused by the lease."""
+        self._end_with(error)
+
+    def _on_output_failed(self, error: WindrowError) -> None:
+        """Rows that waited for an output cannot be delivered. A batch under way is told when it comes to that output."""
+        self._end_with(error)
+
+    def _end_with(self, error: WindrowError) -> None:
         self._failure = self._failure or error
         if self.query is not None:
             with suppress(Exception):  # Spark may be gone itself.
@@ -449,7 +467,10 @@ class RunningJob:
     def status(self, *, is_deep: bool = False) -> JobStatus:
         """``is_deep``: also what Spark and the file system must be asked for."""
         paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())
-        status = replace(self._progress.status(), windows=self._inputs.windows(), fast_paths=paths)
+        known = self._progress.status()
+        outputs, unread = self._outputs.statuses(known.ledger), self._inputs.unread()
+        ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
+        status = replace(known, windows=self._inputs.windows(), fast_paths=paths, outputs=outputs, unread_files=unread, ledger=ledger)
         return self._outside.completed(status, self.query) if is_deep else status
 
     @property

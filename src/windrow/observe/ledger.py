@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -28,6 +28,13 @@ class Account:
     refused: int = 0
     # Rows that were dead letters and came once more, by the code they had been set aside with: no longer among ``dead``.
     replayed: Counter[str] = field(default_factory=Counter)
+    # Of the rows that were emitted, while their output was away or slow: those that went to the state folder first, those that another
+    # output got, and those that were dropped, by reason code.
+    spilled: int = 0
+    failed_over: int = 0
+    unsent: Counter[str] = field(default_factory=Counter)
+    # Files that a source went on without, because they cannot be read: by its own notes, not by batches.
+    unread_files: int = 0
 
     @property
     def accounted(self) -> int:
@@ -60,6 +67,9 @@ class Account:
         self.emitted += other.emitted
         self.refused += other.refused
         self.replayed.update(other.replayed)
+        self.spilled += other.spilled
+        self.failed_over += other.failed_over
+        self.unsent.update(other.unsent)
 
     def take_back(self, dead: Mapping[str, int]) -> None:
         """Rows that were set aside come once more: what they were counted as no longer holds."""
@@ -80,6 +90,10 @@ class Account:
             "emitted": self.emitted,
             "refused": self.refused,
             "replayed": dict(sorted(self.replayed.items())),
+            "spilled": self.spilled,
+            "failed_over": self.failed_over,
+            "unsent": dict(sorted(self.unsent.items())),
+            "unread_files": self.unread_files,
         }
 
     @staticmethod
@@ -97,6 +111,10 @@ class Account:
             data.get("refused", 0),
             # Accounts of before replays were counted have none.
             Counter(data.get("replayed", {})),
+            data.get("spilled", 0),
+            data.get("failed_over", 0),
+            Counter(data.get("unsent", {})),
+            data.get("unread_files", 0),
         )
 
 
@@ -118,6 +136,12 @@ class Ledger:
             self.source(name).add(account)
         for name, account in other.statements.items():
             self.statement(name).add(account)
+
+    def with_unread_files(self, counts: Mapping[str, int]) -> Ledger:
+        """The same ledger with the files that each source could not read."""
+        sources = {name: replace(account, unread_files=counts.get(name, 0)) for name, account in self.sources.items()}
+        missing = {name: Account(unread_files=count) for name, count in counts.items() if name not in sources}
+        return Ledger({**sources, **missing}, self.statements)
 
     @property
     def is_balanced(self) -> bool:

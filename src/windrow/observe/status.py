@@ -11,6 +11,7 @@ from windrow.observe.ledger import Ledger
 from windrow.observe.row_metrics import MetricTotal, totals_json
 from windrow.resilience import SystemState
 
+UP, AWAY, SLOW = "up", "away", "slow"
 STARTING, RUNNING, WAITING, STOPPED, ENDED, FAILED = "starting", "running", "waiting", "stopped", "ended", "failed"
 
 
@@ -154,6 +155,15 @@ class JavaUse:
 
 
 @dataclass(frozen=True)
+class UnreadFile:
+    """A file that a source went on without, because it cannot be read. Nobody knows how many rows it has."""
+
+    source: str
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
 class FastPath:
     """A way to run faster by what Spark does not promise; ``instead`` is what is done without. ``why_off`` is None while it is in use."""
 
@@ -174,6 +184,28 @@ class Holder:
     partition: int | None
     reached: int | None
     behind_seconds: float
+
+
+@dataclass(frozen=True)
+class OutputStatus:
+    """An output whose rows need not wait for its system. ``since`` (seconds since the epoch) is when it was found away or slow.
+
+    What waits is in the state folder; ``oldest`` is when the oldest of it was put there. Rows are counted since the first batch of the job.
+    """
+
+    statement: str
+    connector: str
+    policy: str
+    state: str = UP
+    since: float | None = None
+    error: str | None = None
+    waiting_batches: int = 0
+    waiting_rows: int = 0
+    waiting_bytes: int = 0
+    oldest: float | None = None
+    spilled: int = 0
+    failed_over: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -231,8 +263,12 @@ class JobStatus:
     metrics: Mapping[str, MetricTotal] = field(default_factory=dict)
     metric_help: Mapping[str, str] = field(default_factory=dict)
 
+    # Only outputs with another 'on.unavailable' than wait.
+    outputs: tuple[OutputStatus, ...] = ()
+    unread_files: tuple[UnreadFile, ...] = ()
+
     def to_json(self) -> dict[str, Any]:
-        lists = ("systems", "windows", "operators", "fast_paths", "sources", "tables", "window_totals")
+        lists = ("systems", "windows", "operators", "fast_paths", "sources", "tables", "window_totals", "outputs", "unread_files")
         apart = ("metrics", "metric_help", "ledger", "held_by", "counts", "java", "distributions", *lists)
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in apart}
         data.update({name: [asdict(one) for one in getattr(self, name)] for name in lists})

@@ -138,6 +138,14 @@ class FooterCache:
         self._new.append(json.dumps([file.path, file.size, file.mtime, footer.to_json()]))
         return footer
 
+    def faults(self) -> dict[str, str]:
+        """The files among those that were looked at that cannot be read, and why."""
+        return {path: footer.fault for path, (_, _, footer) in self._known.items() if footer.fault is not None}
+
+    def is_sound(self, path: str) -> bool:
+        known = self._known.get(path)
+        return known is not None and known[2].fault is None
+
     def save(self) -> None:
         if self._path is not None and self._new:
             self._path.parent.mkdir(parents=True, exist_ok=True)

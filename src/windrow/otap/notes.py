@@ -143,8 +143,13 @@ class Notes:
         return [one for one in late if one.window.start >= start]
 
     def faults(self) -> dict[str, str]:
-        """Files that could not be read, and why."""
-        return {str(record["file"]): str(record["fault"]) for record in self._lines(_FAULTS)}
+        """Files that cannot be read, and why. One that was mended since was noted again, with nothing wrong."""
+        last = {str(record["file"]): str(record["fault"]) for record in self._lines(_FAULTS)}
+        return {file: fault for file, fault in last.items() if fault}
+
+    def unread(self) -> dict[str, str]:
+        """The same, with those that were found damaged while their rows were read."""
+        return {**{file: fault for report in self.reports() for file, fault in report.faults.items()}, **self.faults()}
 
     def add_faults(self, faults: dict[str, str]) -> None:
         self._append(_FAULTS, [{"file": file, "fault": fault} for file, fault in faults.items()])

@@ -53,7 +53,8 @@ class Receiver:
         self._late_count = sum(one.rows for one in notes.late())
         self._ahead = notes.ahead()
         self._counter = LateCounter(base, wanted.timing, wanted.rule)
-        self._discovery = Discovery(base, FooterCache(notes.folder / FOOTERS), wanted.timing, wanted.rule)
+        self._footers = FooterCache(notes.folder / FOOTERS)
+        self._discovery = Discovery(base, self._footers, wanted.timing, wanted.rule)
 
     def advance(self, done: int | None) -> int | None:
         """Up to where the next batch goes; ``done`` itself where nothing more is safe yet."""
@@ -91,6 +92,8 @@ class Receiver:
         ranges = [file.times for file in files if file.times is not None]
         windows = busy_windows(self._wanted.timing, start, until, ranges)
         covers = tuple(cover for window in windows for cover in covering.covers(files, window))
+        # By now the tables that belong to the rows have been looked at, too.
+        self._note_faults(files)
         self._notes.save_plan(Plan(start, until, covers))
         self._see(file.path for file in files if file.fault is None)
         self._see(file.path for own in links.values() for file, _ in own)
@@ -99,12 +102,19 @@ class Receiver:
     def _files(self) -> list[DataFile]:
         """All files of the table; one that cannot be used is noted once, and the others go on."""
         files = self._discovery.timed_files(timed_by(self._wanted.table))
-        new = {file.path: file.fault for file in files if file.fault is not None and self._faults.get(file.path) != file.fault}
+        self._note_faults(files)
+        return files
+
+    def _note_faults(self, files: list[DataFile]) -> None:
+        """What cannot be read, and what can be read by now."""
+        now = {**self._footers.faults(), **{file.path: file.fault for file in files if file.fault is not None}}
+        sound = {file.path for file in files if file.fault is None}
+        mended = [path for path in self._faults if path not in now and (path in sound or self._footers.is_sound(path))]
+        new = {path: fault for path, fault in now.items() if self._faults.get(path) != fault}
         for path, fault in new.items():
             LOG.warning("%s is left out: %s", path, fault)
-        self._notes.add_faults(new)
-        self._faults.update(new)
-        return files
+        self._notes.add_faults({**new, **dict.fromkeys(mended, "")})
+        self._faults = self._notes.faults() if new or mended else self._faults
 
     def _begin(self, ranges: list[tuple[int, int]]) -> int | None:
         """Where the first window starts; fixed when it is first known, so that a run that starts again starts there."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from windrow.connectors.outage_options import WAIT
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
@@ -86,8 +87,9 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("insert union", stage.name, tuple(_collect(stage)))
         case UpsertTable():
             return Facts("upsert table", stage.name, tuple(_keep_latest(stage)))
-        case Write(input=name, connector=connector, reason=reason):
-            lines = [("connector", _connector(connector)), *_options(stage), ("why", reason)]
+        case Write(input=name, connector=connector, reason=reason, outage=outage):
+            away = [("when away", outage.describe())] if outage.policy != WAIT else []
+            lines = [("connector", _connector(connector)), *_options(stage), *away, ("why", reason)]
             return Facts("write", f"{name} to {connector}", tuple(lines))
         case _:
             assert_never(stage)

@@ -133,7 +133,8 @@ def _own(stage: Stage) -> dict[str, Any]:
             }
         case UpsertTable(key=key, columns=columns, ttl=ttl):
             return {"kind": "upsert_table", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
-        case Write(input=name, connector=connector, columns=columns, key=key):
+        case Write(input=name, connector=connector, columns=columns, key=key, outage=outage):
+            told = {"outage": away} if (away := outage.to_json()) else {}
             return {
                 "kind": "write",
                 "statement": name,
@@ -141,6 +142,7 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "options": shown_options(stage),
                 "columns": [_column(column) for column in columns],
                 "key": list(key),
+                **told,
             }
         case _:
             assert_never(stage)

@@ -41,6 +41,8 @@ from windrow.plan.job_grouping import group_jobs
 from windrow.plan.job_names import file_name, name_jobs
 from windrow.plan.join_names import JoinInput
 from windrow.plan.joining import Joined, plan_joins
+from windrow.plan.other_outputs import with_other_outputs
+from windrow.plan.outages import outage_rule
 from windrow.plan.rewrites import SelectContext, rewrite_plan, rewrite_select, rewrite_selected
 from windrow.plan.selects import Selected, plan_select
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
@@ -148,7 +150,7 @@ def _stages(script: Script, catalog: Catalog, bare_sink: str) -> dict[str, Stage
         planned = _plan_target(statement, fed_by, names) if fed_by else _plan_statement(statement, names, bare_sink)
         for stage in planned:
             stages[stage.name] = stage
-    return rewrite_plan(stages, script)
+    return with_other_outputs(rewrite_plan(stages, script))
 
 
 class _Names:
@@ -295,7 +297,7 @@ def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tupl
             values[named] = option.value
     reason = "named in WITH" if options.get("connector") else "a bare SELECT prints"
     columns, key = shape
-    return Write(name, connector, tuple(sorted(values.items())), reason, columns, key)
+    return Write(name, connector, tuple(sorted(values.items())), reason, columns, key, outage_rule(options))
 
 
 def _plan_query(name: str, query: Query, options: Options, names: _Names, scope: dict[str, str]) -> Iterable[Stage]:

@@ -14,6 +14,7 @@ from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, DropLate, LateStrategy
 from windrow.model.window_kinds import WindowKind
 from windrow.model.zone import UTC
+from windrow.plan.outages import OutageRule
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.windowing.emit_policy import EmitPolicy
 
@@ -527,6 +528,8 @@ class Write:
     # follow from the query, so they are no part of what a state folder is recognised by.
     columns: tuple[ColumnDef, ...] = field(default=(), repr=False)
     key: tuple[str, ...] = field(default=(), repr=False)
+    # What happens while the system is away, which may differ from one run to the next.
+    outage: OutageRule = field(default=OutageRule(), repr=False)
 
     @property
     def name(self) -> str:

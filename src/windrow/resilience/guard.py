@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, stop_any, stop_when_event_set, wait_exponential_jitter
 
-from windrow.errors import JobError, OutageError, WindrowError
+from windrow.errors import JobError, OutageError, UnavailableError, WindrowError
 from windrow.resilience.breaker import Breaker, breaker_of
 from windrow.resilience.failures import FailureClass
 
@@ -39,7 +39,8 @@ class Guard:
 
     ``explain`` turns a failure that stays into an error with a code and a hint; ``is_stopping`` ends the waiting; ``least_pause``
     says how many seconds the system itself asks for before it is called again. ``is_opening``: a failure that may still pass is an
-    ``OutageError`` in the end, because a job that begins again after an outage has more patience than one that starts.
+    ``OutageError`` in the end, because a job that begins again after an outage has more patience than one that starts. Otherwise it is an
+    ``UnavailableError``: an output may have other plans for its rows.
     """
 
     system: str
@@ -67,6 +68,8 @@ class Guard:
             found = self.explain(error, what)
             if self.is_opening and may_pass:
                 raise OutageError(found.code, found.message, found.hint) from error
+            if may_pass and type(found) is JobError:
+                raise UnavailableError(found.code, found.message, found.hint) from error
             raise found from error
         return result
 

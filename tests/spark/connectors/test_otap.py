@@ -62,6 +62,16 @@ def test_windows_are_whole_once_and_closed_by_their_own_end(spark: SparkSession,
     assert [plan.end for plan in notes.plans()] == [at("13:47"), at("13:48")]
 
 
+def test_files_that_cannot_be_read_are_told_with_the_ledger(spark: SparkSession, tmp_path: Path) -> None:
+    _fill(tmp_path / "data")
+    torn = next((tmp_path / "data" / "logs").rglob("*.parquet"))
+    torn.write_bytes(torn.read_bytes()[:-100])
+    status = _run(spark, tmp_path, "once", "14:00:00")
+    ((source, path),) = [(one.source, one.path) for one in status.unread_files]
+    assert (source, path) == ("logs", str(torn.relative_to(tmp_path / "data")))
+    assert (status.ledger.sources["logs"].unread_files, status.ledger.sources["logs"].rows_in, status.ledger.is_balanced) == (1, 4, True)
+
+
 def test_a_job_goes_on_and_late_rows_are_listed(spark: SparkSession, tmp_path: Path) -> None:
     _fill(tmp_path / "data")
     # All is long safe by the machine's clock.

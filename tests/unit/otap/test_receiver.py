@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.otap.files import at, log, write
+from tests.unit.otap.files import at, attribute, log, write
 from tests.unit.otap.rig import WANTED, Rig
 from windrow.otap.layout import Base
 from windrow.otap.notes import Ahead
@@ -129,6 +129,23 @@ def test_torn_files_are_noted_once_and_taken_when_they_are_whole(rig: Rig) -> No
     assert list(rig.notes.faults()) == ["logs/_part_id=A/part-x.parquet"]
     path.write_bytes(whole)
     assert rig.run(at("14:00")) == [(at("13:48"), [at("13:47:10"), at("13:47:20")])]
+
+
+def test_files_that_are_not_read_are_named_until_they_are_mended(rig: Rig) -> None:
+    logs = write(rig.data, "logs", [log(at("13:47:10"))], name="torn.parquet")
+    write(rig.data, "logs", [log(at("13:47:20"))])
+    attributes = write(rig.data, "log_attrs", [attribute(0, "k", "v")])
+    whole = {path: path.read_bytes() for path in (logs, attributes)}
+    for path, data in whole.items():
+        path.write_bytes(data[:50])
+    rig.run(at("14:00"))
+    assert sorted(rig.notes.unread()) == ["log_attrs/_part_id=A/part-x.parquet", "logs/_part_id=A/torn.parquet"]
+    for path, data in whole.items():
+        path.write_bytes(data)
+    write(rig.data, "logs", [log(at("13:49:10"), 0)], name="next.parquet")
+    rig.start()
+    rig.run(at("14:05"))
+    assert rig.notes.unread() == {}
 
 
 def test_torn_notes_lose_no_window(rig: Rig) -> None:

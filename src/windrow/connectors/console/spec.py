@@ -5,6 +5,7 @@ from __future__ import annotations
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 
 CONSOLE = ConnectorSpec(
+    is_outside=False,
     name="console",
     summary="rows printed as a table or as JSON lines",
     runtime="windrow.connectors.console.runtime:ConsoleConnector",

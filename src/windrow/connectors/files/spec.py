@@ -26,6 +26,7 @@ def _shape(options: Mapping[str, str]) -> SourceShape:
 
 
 FILES = ConnectorSpec(
+    is_outside=False,
     name="files",
     summary="JSON lines, CSV or Parquet files in a folder, on local disks or any file system Spark can reach",
     runtime="windrow.connectors.files.runtime:FilesConnector",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 
 GENERATOR = ConnectorSpec(
+    is_outside=False,
+    worker_modules=lambda _options: ("pyarrow", "windrow"),
     name="generator",
     summary="made-up rows from a seed, the same however they are cut into batches",
     runtime="windrow.connectors.generator.runtime:GeneratorConnector",

@@ -19,6 +19,10 @@ def _counts_rows(options: Mapping[str, str]) -> bool:
     return all(options.get(key, JSON).lower() == JSON for key in ("value.format", "format"))
 
 
+def _worker_modules(options: Mapping[str, str]) -> tuple[str, ...]:
+    return ("pyarrow", "windrow") if options.get("format", "").lower() == "avro" else ()
+
+
 KAFKA = ConnectorSpec(
     name="kafka",
     summary="topics of Apache Kafka",
@@ -30,4 +34,6 @@ KAFKA = ConnectorSpec(
     lane=lane,
     source_shape=_shape,
     counts_rows=_counts_rows,
+    has_headers=True,
+    worker_modules=_worker_modules,
 )

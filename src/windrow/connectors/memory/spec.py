@@ -5,6 +5,7 @@ from __future__ import annotations
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
 
 MEMORY = ConnectorSpec(
+    is_outside=False,
     name="memory",
     summary="rows handed over by a case or a notebook; for tests",
     runtime="windrow.connectors.memory.runtime:MemoryConnector",

@@ -45,6 +45,13 @@ def windows_ahead(folder: str) -> Ahead | None:
     return Notes(Path(notes_folder(folder))).ahead()
 
 
+def unread_files(folder: str) -> Mapping[str, str]:
+    """The files that the windows were made without, and why."""
+    from windrow.otap.notes import Notes
+
+    return Notes(Path(notes_folder(folder))).unread()
+
+
 def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
     import pyarrow as pa
 
@@ -82,3 +89,6 @@ class OtapConnector(Connector):
 
     def windows_ahead(self, folder: str) -> Ahead | None:
         return windows_ahead(folder)
+
+    def unread_files(self, folder: str) -> Mapping[str, str]:
+        return unread_files(folder)

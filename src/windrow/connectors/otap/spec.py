@@ -8,6 +8,8 @@ from windrow.otap.columns import TABLES, TIME, columns_of
 _DURATION, _CHOICE = OptionKind.DURATION, OptionKind.CHOICE
 
 OTAP = ConnectorSpec(
+    is_outside=False,
+    worker_modules=lambda _options: ("pyarrow", "polars", "windrow"),
     name="otap",
     summary="OpenTelemetry data in Parquet files of the OTAP exporter, as complete windows in event time",
     runtime="windrow.connectors.otap.runtime:OtapConnector",

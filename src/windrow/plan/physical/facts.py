@@ -59,7 +59,8 @@ class RunFacts:
 
 def default_facts(job: Job) -> RunFacts:
     """For a run with default settings on this machine."""
-    counting = frozenset(write.input for write in job.writes if CONNECTORS[write.connector].counts_rows(dict(write.options)))
+    unbuffered = (write for write in job.writes if not write.outage.is_buffered)
+    counting = frozenset(write.input for write in unbuffered if CONNECTORS[write.connector].counts_rows(dict(write.options)))
     return RunFacts({read.name: _source_facts(read) for read in job.reads}, counting, job.needs_ticks)
 
 

@@ -143,6 +143,8 @@ class _Planner:
 
     def _write(self, stage: Write) -> Choice:
         source = self._job.stage(stage.input)
+        if stage.outage.is_buffered:
+            return Choice(Sink.COLLECTED, f"'on.unavailable' is '{stage.outage.policy}'")
         if driver_columns(source, self._job) is not None:
             return Choice(Sink.TABLE, f"the rows of {stage.input} are there")
         counted = sink_counted_stage(self._job)

@@ -136,6 +136,7 @@ class Sink(Strategy):
     TABLE = "a table in the driver"
     FRAME = "rows on the executors"
     COUNTED_FRAME = "rows on the executors, counted on their way"
+    COLLECTED = "a table in the driver, written by a thread of its own"
 
 
 _CHOICES: dict[type[Strategy], str] = {

@@ -286,6 +286,17 @@ def record_refused(ledger: Ledger, name: str, rows: int) -> None:
     ledger.statement(name).refused += rows
 
 
+def record_written(ledger: Ledger, name: str, spilled: int, failed_over: int, unsent: Mapping[str, int]) -> None:
+    """Rows that an output could not take: they wait, went to another output, or were dropped, by reason code.
+
+    Fewer than none were dropped where some came through after all.
+    """
+    account = ledger.statement(name)
+    account.spilled += spilled
+    account.failed_over += failed_over
+    account.unsent.update(unsent)
+
+
 def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: str | None = None) -> list[DeadLetter]:
     counted = zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True)
     return [DeadLetter(fate, source, statement, row, batch_id) for row, times in counted for _ in range(times)]

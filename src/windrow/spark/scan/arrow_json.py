@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from windrow.spark.compile.expressions import struct_type
+from windrow.spark.internals.workers import lacking
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,26 +50,15 @@ def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str
     from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.sql.pandas.functions import arrow_udf
 
+    if lacking(spark, ("pyarrow",)):
+        return None
     # Workers need Arrow for it, but nothing of ours.
     register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # as pyspark ships it
     as_udf: Any = arrow_udf
     returns = struct_type({**fields, note: "STRING"})
     name = f"windrow_json_{hashlib.sha256(returns.encode()).hexdigest()[:16]}"
     spark.udf.register(name, as_udf(_decoder(fields, note), returns))
-    return name if _has_workers(spark, name) else None
-
-
-def _has_workers(spark: SparkSession, name: str) -> bool:
-    """On this machine workers have what we have. Those of a cluster are asked."""
-    from pyspark.errors import PySparkException
-
-    if (spark.sparkContext.master or "").startswith("local["):
-        return True
-    try:
-        spark.sql(f"SELECT {name}('{{}}')").collect()
-    except PySparkException:
-        return False
-    return True
+    return name
 
 
 def _decoder(fields: Mapping[str, str], note: str) -> Callable[..., pa.Array]:
