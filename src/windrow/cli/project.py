@@ -57,9 +57,9 @@ def chosen_for(file: str, env: str | None) -> Chosen:
     from windrow.settings import environment, load_settings
 
     project = find_project(file)
-    name = env or load_settings().env
+    name = load_settings().env if env is None else env
     if project is None:
-        if env is not None:
+        if env:
             hint = f"write {FILE_NAME} with: environments: {{{env}: {{...}}}}; or windrow init"
             raise UsageError(NO_PROJECT, f"there is no {FILE_NAME} beside {file} or above it", hint)
         return Chosen(None)

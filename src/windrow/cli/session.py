@@ -178,7 +178,8 @@ def _announce(launches: Sequence[Launch], request: RunRequest, console: Console)
     names = ", ".join(job.name for job in jobs)
     if request.environment:
         say(console, request.environment, style="dim")
-    say(console, f"starting {'job' if len(jobs) == 1 else f'{len(jobs)} jobs'} {names} · state in {request.state}", style="dim")
+    place = request.state if len(launches) == 1 else f"{request.state.rpartition('/')[0]}, a folder each"
+    say(console, f"starting {'job' if len(jobs) == 1 else f'{len(jobs)} jobs'} {names} · state in {place}", style="dim")
     for job in jobs:
         if not job.writes:
             say(console, f"note: no statement of job {job.name} has a sink (WITH 'connector'), so its rows go nowhere", style="yellow")

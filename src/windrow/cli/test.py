@@ -110,7 +110,8 @@ def _load(files: list[Path], only: str | None, env: str | None) -> list[Case]:
     cases: list[Case] = []
     for file in files:
         if is_project(str(file)):
-            chosen = chosen_for(str(file), env)
+            # What a query means does not depend on where it runs, unless one asks for that.
+            chosen = chosen_for(str(file), env or "")
             cases += [case for found in files_of(chosen, "cases") for case in load_cases(found, chosen.environment)]
         else:
             cases += load_cases(file, chosen_for(str(file), env).environment if env else None)

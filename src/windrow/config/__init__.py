@@ -11,12 +11,13 @@ statements of a script; ``compiling`` joins includes, file and environment; ``sc
 from windrow.config.compiling import case_text, compile_file, source_of
 from windrow.config.environments import Environment, Origin, resolve
 from windrow.config.finding import FILE_NAME, find_project, project_in
-from windrow.config.reading import Project, read_project
+from windrow.config.reading import TOP, Project, read_project
 from windrow.config.schema import SCHEMA_FILE, json_schema
 
 __all__ = [
     "FILE_NAME",
     "SCHEMA_FILE",
+    "TOP",
     "Environment",
     "Origin",
     "Project",

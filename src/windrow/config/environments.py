@@ -100,8 +100,8 @@ class Environment:
 
 
 def resolve(project: Project, name: str | None, process: Mapping[str, str]) -> Environment:
-    """The values of an environment; without a name, of the project's default, else what holds in all of them."""
-    chosen = name or project.default or TOP
+    """The values of an environment; of none named, those of the project's default. What holds in all of them has the name ``TOP``."""
+    chosen = (project.default or TOP) if name is None else name
     if chosen not in project.layers:
         similar = closest(chosen, project.environments)
         there = f"there are: {', '.join(project.environments)}" if project.environments else "add it under environments:"

@@ -46,7 +46,7 @@ class Case:
 def load_cases(path: Path, environment: Environment | None = None) -> list[Case]:
     """Every case of a ``.jsonl`` file (one object a line) or ``.json`` file (an object or a list).
 
-    Cases that run a file of a project do so in an environment; without one, in the project's own default.
+    Cases that run a file of a project do so in an environment; without one, as they are, with what they include.
     """
     return [replace(case_from(data, str(path), place), environment=environment) for data, place in _objects(path)]
 

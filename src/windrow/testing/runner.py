@@ -15,7 +15,7 @@ from polars.exceptions import PanicException
 from windrow.catalog import Relation
 from windrow.catalog.inserting import inserts_of
 from windrow.compiler import Compiled, compile_script
-from windrow.config import case_text, find_project, resolve
+from windrow.config import TOP, case_text, find_project, resolve
 from windrow.connectors.zones import in_zone
 from windrow.errors import Diagnostic, SqlError, UsageError, WindrowError
 from windrow.jobs.failures import as_job_error, is_sparks
@@ -235,7 +235,7 @@ def script_of(case: Case) -> Script:
     project = find_project(str(case.sql_file))
     if project is None:
         return from_case(parse(case.sql_file.read_text(encoding="utf-8-sig"), str(case.sql_file), environment()))
-    return from_case(case_text(case.sql_file, resolve(project, None, environment()), environment())[1])
+    return from_case(case_text(case.sql_file, resolve(project, TOP, environment()), environment())[1])
 
 
 def _rows_by_stream(case: Case, script: Script) -> list[tuple[str, Mapping[str, Any]]]:

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.cli.conftest import Windrow
 from windrow.cli.project import chosen_for
 from windrow.settings import load_settings
+from windrow.testing import load_cases
+from windrow.testing.runner import script_of
 
 YAML = """include: sources.sql
 environments:
@@ -109,3 +111,15 @@ def test_run_refuses_what_check_refuses(there: Windrow) -> None:
     done = there("run", ".", "--env", "broken")
     assert done.exit_code == 2
     assert 'unknown option "row" for "t"' in done.stderr
+
+
+def test_cases_run_the_files_as_they_are_unless_an_environment_is_named(there: Windrow) -> None:
+    """Without Spark: a case that expects what only the environment makes wrong."""
+    Path("windrow.yaml").write_text("default_environment: wrong\n" + YAML + "  wrong: {streams: {nosuch: {rows: 1}}}\n")
+    Path("cases").mkdir()
+    case = {"name": "x", "sql_file": "../queries/x.sql", "input": {"t": []}, "expected": {"error": "no file of the project has"}}
+    Path("cases/x.jsonl").write_text(json.dumps(case))
+    done = there("test", ".", "--env", "wrong")
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "1 passed, 0 failed")
+    (own,) = load_cases(Path("cases/x.jsonl"))
+    assert [getattr(statement, "name", "") for statement in script_of(own).statements] == ["t", ""]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.config.conftest import InEnvironment
+from windrow.config import TOP
 from windrow.config.shown import differences, lines_of
 from windrow.errors import SqlError
 
@@ -81,3 +82,7 @@ def test_defaults_are_shown_as_such(in_environment: InEnvironment) -> None:
     shown = {line.key: line for line in lines_of(in_environment("state: {home: resident}"), has_defaults=True)}
     assert (shown["state.home"].value, shown["state.home"].source) == ("resident", "windrow.yaml line 1")
     assert (shown["state.root"].value, shown["state.root"].source) == (".windrow", "default")
+
+
+def test_what_holds_everywhere_can_be_asked_for_by_its_name(in_environment: InEnvironment) -> None:
+    assert in_environment("default_environment: base\n" + LAYERS, TOP).get("master") == "local[1]"
