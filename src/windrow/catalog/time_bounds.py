@@ -75,6 +75,11 @@ def equality_of(condition: Expr) -> Equality | None:
 
 def find_bound(conditions: Iterable[Expr], side_of: SideOf) -> TimeBound | None:
     """The bound that the conditions put on one pair of times, from below and from above; None where they do not."""
+    return next(iter(find_bounds(conditions, side_of)), None)
+
+
+def find_bounds(conditions: Iterable[Expr], side_of: SideOf) -> list[TimeBound]:
+    """Every bound of a pair of times, in the order in which the pairs are named."""
     lows: dict[tuple[Column, Column], list[int]] = {}
     highs: dict[tuple[Column, Column], list[int]] = {}
     said: dict[tuple[Column, Column], list[Expr]] = {}
@@ -87,10 +92,11 @@ def find_bound(conditions: Iterable[Expr], side_of: SideOf) -> TimeBound | None:
             if claim.op in ("<", "<=", "="):
                 highs.setdefault(pair, []).append(claim.micros - (claim.op == "<"))
             said.setdefault(pair, []).append(condition)
-    for pair, claims in said.items():
-        if pair in lows and pair in highs:
-            return TimeBound(*pair, max(lows[pair]), min(highs[pair]), tuple(dict.fromkeys(claims)))
-    return None
+    return [
+        TimeBound(*pair, max(lows[pair]), min(highs[pair]), tuple(dict.fromkeys(claims)))
+        for pair, claims in said.items()
+        if pair in lows and pair in highs
+    ]
 
 
 def _claims(condition: Expr, side_of: SideOf) -> list[_Claim]:

@@ -68,8 +68,6 @@ FUNCTIONS: dict[str, str] = {
     "safe_offset": "items[{0}]",
     "ordinal": "items[n - 1]: the first item is items[0]",
     "generate_series": "SEQUENCE({0}, {1}) in LATERAL VIEW explode(...)",
-    "rollup": "GROUP BY a, b UNION ALL ... GROUP BY a: several groupings are several queries",
-    "cube": "GROUP BY a, b UNION ALL ... GROUP BY a: several groupings are several queries",
 }
 """Functions that are not here, and the text to write; ``{0}``, ``{1}``... are the arguments."""
 

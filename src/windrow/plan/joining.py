@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog.asof import TimeOrder, read_asof
 from windrow.catalog.binding import all_of
-from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_bound
+from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_bound, find_bounds
 from windrow.catalog.typing import item_name
 from windrow.model.expr import Binary, Call, Cast, Column, Expr, Interval, Literal, Node, Over, transform, walk
 from windrow.model.options import Options
@@ -285,11 +285,7 @@ class _Chain:
         times = event_time(left), event_time(right)
         if join.within is not None:
             return TimeBound(*times, -join.within.before, join.within.after, ()), _Inside()
-        found = find_bound(conditions, sides.of_time)
-        if found is None or self._window_shift(found.left) or self._window_shift(found.right):
-            found = find_bound([self._by_row_time(condition) for condition in conditions], sides.of_time) or found
-            # The conditions themselves are asked of every pair: a time of a window need not be there.
-            found = None if found is None else replace(found, said_by=())
+        found = self._bound_by_row_times(conditions, sides) or find_bound(conditions, sides.of_time)
         if found is not None:
             return found, _Inside()
         clause = self.select.window
@@ -302,6 +298,17 @@ class _Chain:
             starts = (_last_start(_micros(times[0]), kind), _last_start(_micros(times[1]), kind))
             return bound, _Inside(keys=(starts,), window=_join_window(clause, kind))
         return bound, replace(self._inside_overlapping(kind, right), window=_join_window(clause, kind))
+
+    def _bound_by_row_times(self, conditions: list[Expr], sides: JoinSides) -> TimeBound | None:
+        """Where bounds of windows are compared: how far apart the event times of the rows may be."""
+        named = columns_of(conditions)
+        if not any(given.name_of(name) in named for given in self.inputs for name in given.window_times):
+            return None
+        times = {given.name_of("_event_time") for given in self.inputs}
+        bounds = find_bounds([self._by_row_time(condition) for condition in conditions], sides.of_time)
+        found = next((bound for bound in bounds if {bound.left.name, bound.right.name} <= times), None)
+        # The conditions themselves are asked of every pair.
+        return None if found is None else replace(found, said_by=())
 
     def _owner(self, column: Column) -> tuple[JoinInput, str] | None:
         """The input that a physical column belongs to, and its name there."""

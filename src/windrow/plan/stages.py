@@ -623,3 +623,8 @@ class Plan:
 
     def __iter__(self) -> Iterator[Job]:
         return iter(self.jobs)
+
+
+def counts_answers(stage: Stage) -> bool:
+    """Whether a row that waits is counted when it is answered, and not when it comes."""
+    return isinstance(stage, AsofJoin) or (isinstance(stage, LookupJoin) and stage.retry_for is not None)

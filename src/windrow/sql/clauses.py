@@ -10,21 +10,15 @@ from windrow.model.query import Emit, EmitChanges, EmitFinal, Select
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
+from windrow.sql.groupings import read_keys
 from windrow.sql.options import at_options, read_options
 from windrow.sql.over import at_named_windows, skip_named_windows
-from windrow.sql.predicates import row_items
 from windrow.sql.windows import read_window
 from windrow.sql.words import nearest
 
 _MODES = ("FINAL", "CHANGES", "CHANGES PER BATCH")
 # EMIT FINAL in the words of RisingWave, Timeplus and Beam.
 _WHEN_CLOSED = (("ON", "WINDOW", "CLOSE"), ("AFTER", "WINDOW", "CLOSE"), ("AFTER", "WATERMARK"), ("STREAM", "AFTER", "WATERMARK"))
-
-
-def _read_keys(cursor: Cursor) -> object:
-    """The keys of GROUP BY; those of a row in parentheses are keys by themselves."""
-    listed = cursor.between_commas(Cursor.expr)
-    return tuple(key for expr in listed for key in row_items(expr) or (expr,))
 
 
 def _read_order(cursor: Cursor) -> object:
@@ -61,7 +55,7 @@ def _read_emit(cursor: Cursor) -> Emit:
 
 _CLAUSES: tuple[tuple[tuple[str, ...], str, Callable[[Cursor], object]], ...] = (
     (("WHERE",), "where", Cursor.expr),
-    (("GROUP", "BY"), "group_by", _read_keys),
+    (("GROUP", "BY"), "group_by", read_keys),
     (("WINDOW",), "window", read_window),
     (("HAVING",), "having", Cursor.expr),
     (("QUALIFY",), "qualify", Cursor.expr),

@@ -249,7 +249,6 @@ _SELECTS = (
         "a pivot is made of aggregates with FILTER",
         "write SUM(x) FILTER (WHERE k = 'a') AS a, SUM(x) FILTER (WHERE k = 'b') AS b",
     ),
-    Foreign("GROUPING SETS", "several groupings are several queries", "write SELECT ... GROUP BY a UNION ALL SELECT ... GROUP BY b"),
     Foreign(
         "PARTITION BY <name>",
         "the key of an output is marked in SELECT",

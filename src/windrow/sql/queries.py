@@ -15,6 +15,7 @@ from windrow.sql.calls import read_star
 from windrow.sql.clauses import read_clauses
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Token
+from windrow.sql.groupings import with_groupings
 from windrow.sql.sources import read_from
 from windrow.sql.window_functions import with_group_window, with_window_table
 
@@ -138,7 +139,7 @@ def _with_names(query: Query, names: Sequence[str]) -> Query:
     return replace(query, items=items)
 
 
-def _read_select(cursor: Cursor, start: Token) -> Select:
+def _read_select(cursor: Cursor, start: Token) -> Query:
     is_distinct = cursor.take("DISTINCT")
     if not is_distinct:
         cursor.take("ALL")
@@ -153,7 +154,7 @@ def _read_select(cursor: Cursor, start: Token) -> Select:
         select = replace(select, where=reduce(lambda one, other: Binary("AND", one, other, span=one.span), asked))
     if read is not None and read.window is not None:
         select = with_window_table(cursor, select, read.window)
-    return with_group_window(cursor, select)
+    return with_groupings(cursor, with_group_window(cursor, select))
 
 
 def _read_item(cursor: Cursor) -> SelectItem:

@@ -17,7 +17,7 @@ from windrow.model.fate import Fate
 from windrow.model.types import TIMESTAMP
 from windrow.observe.batch_record import imbalances
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Job, Read
+from windrow.plan.stages import Aggregate, Job, Read, counts_answers
 from windrow.spark.execution.batch import BatchInput, BatchResult
 from windrow.spark.execution.batch_recorder import BatchRecorder
 from windrow.spark.execution.dead_letters import DeadLetter, instant
@@ -201,7 +201,9 @@ class _JobRun:
         """By the record that a running job would keep of the batch."""
         result.measured.end()
         result.measured.take_ledger(self.executor.plan, result.ledger)
-        return imbalances(self._recorder.record(result, {}, now), {stage.name: stage.inputs for stage in self.job.stages})
+        # A row that waits for its answer is counted when it has one, in whichever batch.
+        inputs = {stage.name: stage.inputs for stage in self.job.stages if not counts_answers(stage)}
+        return imbalances(self._recorder.record(result, {}, now), inputs)
 
     def restart(self, batch_id: int) -> None:
         """Write what a job would have written by now, forget everything, and come back from the files."""

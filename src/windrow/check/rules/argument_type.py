@@ -17,6 +17,8 @@ from windrow.sql import render_expr
 # Aggregates of conditions, and those that join texts with another between them.
 _CONDITIONS = frozenset({"count_if", "bool_and", "every", "bool_or", "some", "any"})
 _JOINING = frozenset({"string_agg", "listagg"})
+# Functions that compare their arguments, which Spark does within one family of types only.
+_COMPARING = frozenset({"greatest", "least"})
 
 
 def argument_type(context: Context) -> Iterator[Diagnostic]:
@@ -33,6 +35,8 @@ def argument_type(context: Context) -> Iterator[Diagnostic]:
         for position, arg in enumerate(node.args):
             if not isinstance(arg, Star | Interval):
                 yield from _judge(node, known, position, arg, infer(arg, inner))
+        if node.name.lower() in _COMPARING:
+            yield from _compared(node, [infer(arg, inner) for arg in node.args])
         if known.needs_within_group:
             yield from _sort_keys(node, inner)
 
@@ -60,6 +64,14 @@ def _number_hint(call: Call, known: Function, arg: Expr, type_: DataType) -> str
     if type_ == BOOLEAN and call.name.lower() == "sum":
         return f"count the true ones: COUNT_IF({render_expr(arg)})"
     return f"{known.signature}: {known.doc}"
+
+
+def _compared(call: Call, types: list[DataType]) -> Iterator[Diagnostic]:
+    families = [family(type_) for type_ in types]
+    if {"text", "number"} <= set(families):
+        arg, type_ = call.args[families.index("text")], types[families.index("text")]
+        message = f"{call.name} compares values of one type, and {render_expr(arg)} is {type_}"
+        yield Diagnostic("WR222", message, arg.span or call.span, f"convert it: CAST({render_expr(arg)} AS DOUBLE)")
 
 
 def _sort_keys(call: Call, scope: Scope) -> Iterator[Diagnostic]:

@@ -10,8 +10,9 @@ from windrow.check.agreement import are_comparable, can_calculate, family, is_op
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Between, Binary, Call, Case, Expr, Index, InList, InQuery, IsDistinct, Literal, Node, Unary, walk
-from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, Array, DataType, Map
+from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, Array, DataType, Map, Struct
 from windrow.sql import render_expr
+from windrow.sql.words import quote_name
 
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "<=>"})
 _FIRST_OF = frozenset({"coalesce", "ifnull", "nvl", "greatest", "least"})
@@ -56,11 +57,11 @@ def _judge(node: Node, scope: Scope) -> Iterator[Diagnostic]:
             yield from _one_kind("CASE", results if otherwise is None else [*results, otherwise], scope)
         case Call(name=name, args=args) if name.lower() in _FIRST_OF:
             yield from _one_kind(name, args, scope)
-        case Index(base=base):
+        case Index(base=base, key=key):
             type_ = infer(base, scope)
             if not isinstance(type_, Array | Map) and not is_open(type_):
                 message = f"[...] needs an array or a map, but {render_expr(base)} is {type_}"
-                yield Diagnostic("WR223", message, node.span or base.span, _index_hint(base, type_))
+                yield Diagnostic("WR223", message, node.span or base.span, _index_hint(base, key, type_))
 
 
 def _one_kind(what: str, values: Sequence[Expr], scope: Scope) -> Iterator[Diagnostic]:
@@ -73,7 +74,9 @@ def _one_kind(what: str, values: Sequence[Expr], scope: Scope) -> Iterator[Diagn
             yield Diagnostic("WR223", message, value.span, f"write {render_expr(known[0][0])} and the others with one type")
 
 
-def _index_hint(base: Expr, type_: DataType) -> str:
+def _index_hint(base: Expr, key: Expr, type_: DataType) -> str:
+    if isinstance(type_, Struct) and isinstance(key, Literal) and isinstance(key.value, str):
+        return f"write {render_expr(base)}.{quote_name(key.value)}"
     return f"for a letter write SUBSTRING({render_expr(base)}, 1, 1)" if type_ == STRING else f"write {render_expr(base)} alone"
 
 
