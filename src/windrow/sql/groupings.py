@@ -134,8 +134,9 @@ def _of_grouping(select: Select, grouping: Grouping, keys: tuple[Expr, ...]) -> 
         return Literal(None, span=node.span) if is_among(node, keys) and not is_among(node, grouping) else None
 
     def item(one: SelectItem) -> SelectItem:
-        alias = one.alias or (one.expr.name if isinstance(one.expr, Column | Field) else None)
-        return replace(one, expr=transform_node(one.expr, change), alias=alias)
+        expr = transform_node(one.expr, change)
+        named = one.expr.name if isinstance(one.expr, Column | Field) and expr is not one.expr else None
+        return replace(one, expr=expr, alias=one.alias or named)
 
     having = None if select.having is None else transform_node(select.having, change)
     return replace(select, items=tuple(map(item, select.items)), group_by=grouping, having=having)
