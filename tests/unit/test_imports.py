@@ -37,7 +37,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "aggregates": {"model", "errors", "plugins", "lazy"},
     "windowing": {"model", "lazy"},
     "catalog": {"model", "errors", "plugins", "sql", "aggregates", "connectors.spec", "connectors.outage_options", "connectors.registry"},
-    "check": {"model", "errors", "sql", "aggregates", "catalog", "connectors.spec", "connectors.outage_options", "connectors.registry"},
+    # What is said about metrics can be checked before anything runs.
+    "observe.instruments": set(),
+    "observe.promql": {"model", "observe.instruments"},
+    "check": {
+        "model",
+        "errors",
+        "sql",
+        "aggregates",
+        "catalog",
+        "connectors.spec",
+        "connectors.outage_options",
+        "connectors.registry",
+        "observe.promql",
+    },
     "plan": {
         "model",
         "errors",
@@ -54,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lineage": {"model", "errors", "sql", "aggregates", "plan"},
     "introspection": {"model", "errors", "sql", "catalog", "plan", "lineage", "connectors.spec", "connectors.registry"},
     "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
-    "observe": {"model", "errors", "settings", "plan", "resilience"},
+    "observe": {"model", "errors", "settings", "plan", "resilience", "observe.instruments", "observe.promql"},
     "diagnosis": {"model", "errors", "sql", "plan", "observe"},
     "serving": {"errors", "observe", "resilience"},
     "spark": {
@@ -129,6 +142,8 @@ CONFINED: dict[str, set[str]] = {
     "pydantic_settings": {"settings"},
     "confluent_kafka": {"connectors", "local"},
     "prometheus_client": {"observe"},
+    "structlog": {"observe"},
+    "yaml": {"cli"},
 }
 
 # What a connector says about itself is read by every check and by --help: it must load in no time.

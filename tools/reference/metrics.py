@@ -11,9 +11,8 @@ HEAD = f"""# Metrics
 
 What a job tells Prometheus at `/metrics` ([how to listen](monitoring.md)). Every series has the label `{JOB}`; the others are in the table.
 Counters that are *durable* are read from the saved state: they go on after a restart and are exact after a crash. The others begin
-at 0 with the process, as Prometheus expects of a counter. Where a source has more than {MOST_PARTITIONS} partitions,
-those that are furthest behind are told
-one by one.
+at 0 with the process, as Prometheus expects of a counter. Where a source has more than {MOST_PARTITIONS} partitions, those that are
+furthest behind are told one by one.
 
 The process itself is told by `process_cpu_seconds_total`, `process_resident_memory_bytes` and their kin.
 """

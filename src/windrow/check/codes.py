@@ -70,6 +70,7 @@ CODES: dict[str, str] = {
     "WR288": "a metric whose name or label would not mean what it says to Prometheus",
     "WR826": "options about an output that is away, of which one is never read",
     "WR827": "no output of the file can take the rows of one that is away",
+    "WR289": "an alert without a condition over metrics that are there",
     "WR290": "not supported yet",
     "WR299": "a statement nested too deeply to be checked",
 }

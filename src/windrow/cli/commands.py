@@ -61,6 +61,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "OpenTelemetry data as the OTAP exporter writes it.",
         {"generate": "otap:generate_files", "export": "exporting:export_messages"},
     ),
+    "ops": (
+        "What Prometheus and Grafana need to watch the jobs of a file.",
+        {"rules": "ops:print_rules", "dashboards": "ops:print_dashboards"},
+    ),
     "receiver": (
         "Look at the OTAP sources of a job, and read windows again.",
         {

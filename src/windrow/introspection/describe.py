@@ -11,7 +11,7 @@ from windrow.introspection.show import origin
 from windrow.introspection.view import View
 from windrow.model.statement import CreateStream, CreateTable, CreateTableAs, Describe
 from windrow.plan.explain_facts import facts_of
-from windrow.plan.explain_metrics import show_metric
+from windrow.plan.explain_metrics import show_alert, show_metric
 from windrow.plan.sources import plan_source, plan_table
 from windrow.plan.stages import Job
 
@@ -45,8 +45,9 @@ def _key(relation: Relation, view: View) -> tuple[str, ...]:
 def _facts(relation: Relation, view: View) -> Iterator[tuple[str, str]]:
     definition = relation.defined_by
     if definition is not None:
-        yield from ((f"@{note.key}", note.value) for note in definition.annotations if not note.key.lower().startswith("metric"))
+        yield from ((f"@{note.key}", note.value) for note in definition.annotations if not note.key.lower().startswith(("metric", "alert")))
         yield from (("metric", show_metric(metric)) for metric in definition.notes.metrics)
+        yield from (("alert", show_alert(alert)) for alert in definition.notes.alerts)
     yield from ((label, text) for label, text in _stage_facts(relation, view) if label not in _LEFT_OUT)
     writers = writers_of(relation.name, view.statements)
     if writers:

@@ -136,6 +136,8 @@ class RunningJob:
         )
         self._progress = Progress(job.name)
         limits = options.limit("state.max_bytes"), options.limit("state.max_groups")
+        named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
+        self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
         self._outside = OutsideView(spark, self._java, self.folder.child(STATE))
         self.query: StreamingQuery | None = None
@@ -470,7 +472,8 @@ class RunningJob:
         known = self._progress.status()
         outputs, unread = self._outputs.statuses(known.ledger), self._inputs.unread()
         ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
-        status = replace(known, windows=self._inputs.windows(), fast_paths=paths, outputs=outputs, unread_files=unread, ledger=ledger)
+        status = replace(known, windows=self._inputs.windows(), fast_paths=paths, limits=self._limits)
+        status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger)
         return self._outside.completed(status, self.query) if is_deep else status
 
     @property

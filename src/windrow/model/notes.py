@@ -41,6 +41,17 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Alert:
+    """What somebody is to be told: a condition over metrics, which has held for ``hold`` microseconds."""
+
+    name: str
+    condition: Expr | None = None
+    hold: int = 0
+    level: str = "warning"
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Notes:
     """``others`` are annotations that mean nothing to Windrow: (key, value)."""
 
@@ -49,4 +60,5 @@ class Notes:
     description: str | None = None
     owner: str | None = None
     metrics: tuple[Metric, ...] = ()
+    alerts: tuple[Alert, ...] = ()
     others: tuple[tuple[str, str], ...] = ()

@@ -139,6 +139,9 @@ def _state(status: JobStatus) -> Iterator[Number]:
             yield of.OPEN, (operator.name,), held.windows
             yield of.WINDOW_BYTES, (operator.name,), held.bytes / held.windows if held.windows else None
             yield of.WARM if held.home == EXECUTORS else of.HOT, (operator.name,), held.bytes
+    groups = max((operator.state.windows for operator in status.operators), default=0)
+    used = {"state.max_bytes": status.state_bytes, "state.max_groups": groups}
+    yield from ((of.LIMIT_USED, (name,), used.get(name, 0) / limit) for name, limit in status.limits.items())
     yield of.COLD, (), status.state_file_bytes
     yield of.EVICTIONS, (), status.counts.evicted
 

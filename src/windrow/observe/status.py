@@ -256,6 +256,8 @@ class JobStatus:
     committed_at: float | None = None
     batch_since: float | None = None
     ended_at: float | None = None
+    # Limits of the state by setting, where there are any.
+    limits: Mapping[str, int] = field(default_factory=dict)
     # Bytes of the files that keep the state, where they are on a local disk.
     state_file_bytes: int | None = None
     distributions: tuple[Measured, ...] = ()

@@ -13,7 +13,7 @@ from typing import Literal, assert_never
 from windrow.plan.explain_facts import facts_of
 from windrow.plan.explain_json import plan_to_json
 from windrow.plan.explain_mermaid import plan_to_mermaid
-from windrow.plan.explain_metrics import show_metric
+from windrow.plan.explain_metrics import show_alert, show_metric
 from windrow.plan.physical import PhysicalPlan, physical_plan
 from windrow.plan.stages import Job, Plan, Stage
 
@@ -35,8 +35,9 @@ def explain(plan: Plan, form: Format = "text") -> str:
 
 def plan_to_text(plan: Plan) -> str:
     """Rows flow from the root of each tree to its leaves; what a stage does is listed under it."""
-    notes = [f"-- @{key}: {value}".rstrip() for key, value in plan.annotations if not key.lower().startswith("metric")]
+    notes = [f"-- @{key}: {value}".rstrip() for key, value in plan.annotations if not key.lower().startswith(("metric", "alert"))]
     notes += [f"metric {show_metric(metric)} ({name})" for name, metric in plan.metrics]
+    notes += [f"alert {show_alert(alert)}" for alert in plan.alerts]
     jobs = ["\n".join(_job_lines(job)) for job in plan.jobs]
     if not jobs:
         jobs = ["no job: the file only defines sources"]

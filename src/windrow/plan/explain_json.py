@@ -13,7 +13,7 @@ from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json, subquery_json
-from windrow.plan.explain_metrics import metric_json
+from windrow.plan.explain_metrics import alert_json, metric_json
 from windrow.plan.explain_stream_joins import stream_join_json
 from windrow.plan.physical import OperatorSpec, physical_plan
 from windrow.plan.stages import (
@@ -47,6 +47,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
     return {
         "annotations": [{"key": key, "value": value} for key, value in plan.annotations],
         "metrics": [{"statement": name, **metric_json(metric)} for name, metric in plan.metrics],
+        "alerts": [alert_json(alert) for alert in plan.alerts],
         "jobs": [_explained_job(job) for job in plan.jobs],
     }
 

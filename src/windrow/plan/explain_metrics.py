@@ -1,11 +1,12 @@
-"""What EXPLAIN and DESCRIBE say about the metrics that annotations define."""
+"""What EXPLAIN and DESCRIBE say about the metrics and alerts that annotations define."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from windrow.model.notes import Metric
+from windrow.model.notes import Alert, Metric
 from windrow.sql import render_expr
+from windrow.sql.durations import show_duration
 
 
 def metric_json(metric: Metric) -> dict[str, Any]:
@@ -32,3 +33,19 @@ def show_metric(metric: Metric) -> str:
     parts += [f"buckets {', '.join(f'{bound:g}' for bound in metric.buckets)}"] if metric.buckets else []
     parts += [f"of {metric.sample_rate:g} of the rows"] if metric.sample_rate != 1 else []
     return ", ".join(parts)
+
+
+def alert_json(alert: Alert) -> dict[str, Any]:
+    condition = None if alert.condition is None else render_expr(alert.condition)
+    return {"name": alert.name, "condition": condition, "for_us": alert.hold, "level": alert.level, "text": alert.text}
+
+
+def show_alert(alert: Alert) -> str:
+    """
+    >>> show_alert(Alert("TooMany", None, 300_000_000, "critical", "too many"))
+    'TooMany: critical, for 5m: too many'
+    """
+    parts = [alert.level]
+    parts += [f"when {render_expr(alert.condition)}"] if alert.condition is not None else []
+    parts += [f"for {show_duration(alert.hold)}"] if alert.hold else []
+    return f"{alert.name}: {', '.join(parts)}" + (f": {alert.text}" if alert.text else "")

@@ -80,7 +80,8 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     jobs = name_jobs(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), file)
     measured = tuple(_measured_stages(script))
     jobs = tuple(replace(job, metrics=_metrics_of(job, measured)) for job in jobs)
-    return Plan(jobs, annotations, tuple(_metrics(script)), file)
+    alerts = tuple(alert for statement in lifetimes(script).current for alert in statement.notes.alerts)
+    return Plan(jobs, annotations, tuple(_metrics(script)), alerts, file)
 
 
 def _measured_stages(script: Script) -> Iterable[tuple[str, Metric]]:

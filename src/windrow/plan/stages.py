@@ -8,7 +8,7 @@ from enum import Enum
 
 from windrow.aggregates import takes_whole_rows
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
-from windrow.model.notes import Metric
+from windrow.model.notes import Alert, Metric
 from windrow.model.query import Query
 from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, DropLate, LateStrategy
@@ -618,6 +618,7 @@ class Plan:
     annotations: tuple[tuple[str, str], ...] = field(default=())
     # By the name of the statement whose rows they are about.
     metrics: tuple[tuple[str, Metric], ...] = field(default=())
+    alerts: tuple[Alert, ...] = field(default=())
     # What the file calls itself; None for a text that is no file.
     file: str | None = None
 

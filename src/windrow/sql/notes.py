@@ -1,4 +1,4 @@
-"""Annotations as typed values: ``@app`` and its like, and metrics, which start with ``@metric`` and go on with ``@metric_...``."""
+"""Annotations as typed values: ``@app`` and its like, metrics, which start with ``@metric`` and go on with ``@metric_...``, and alerts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from typing import Any
 
 from windrow.errors import Diagnostic
 from windrow.model.expr import Expr
-from windrow.model.notes import Metric, MetricType, Notes
+from windrow.model.notes import Alert, Metric, MetricType, Notes
 from windrow.model.statement import Annotation
+from windrow.sql.durations import UNITS, micros_of
 
 UNKNOWN, NOT_UNDERSTOOD = "WR270", "WR271"
 
 ABOUT = ("app", "version", "description", "owner")
-METRIC = "metric"
-_PREFIX = "metric_"
+METRIC, ALERT = "metric", "alert"
+_PREFIX, _ALERT_PREFIX = "metric_", "alert_"
+LEVELS = ("info", "warning", "critical")
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 # A key that is this much like a known one is taken for a slip of the pen; any other key is the user's own.
 _CUTOFF = 0.8
@@ -29,7 +31,7 @@ ReadExpr = Callable[[str, int], Expr | Diagnostic]
 
 @dataclass(frozen=True)
 class ReadNotes:
-    """``places`` says which annotation gave each value of each metric: (number of the metric, key)."""
+    """``places`` says which annotation gave each value of each metric and alert: (its number, key)."""
 
     notes: Notes
     faults: tuple[Diagnostic, ...]
@@ -49,7 +51,7 @@ def read_notes(annotations: Sequence[Annotation], read_expr: ReadExpr) -> ReadNo
     for annotation in annotations:
         reader.take(annotation)
     about: dict[str, Any] = reader.about
-    notes = Notes(**about, metrics=tuple(reader.metrics), others=tuple(reader.others))
+    notes = Notes(**about, metrics=tuple(reader.metrics), alerts=tuple(reader.alerts), others=tuple(reader.others))
     return ReadNotes(notes, tuple(reader.faults), reader.places)
 
 
@@ -58,6 +60,7 @@ class _Reader:
     read_expr: ReadExpr
     about: dict[str, str] = field(default_factory=dict)
     metrics: list[Metric] = field(default_factory=list)
+    alerts: list[Alert] = field(default_factory=list)
     others: list[tuple[str, str]] = field(default_factory=list)
     faults: list[Diagnostic] = field(default_factory=list)
     places: dict[tuple[int, str], Annotation] = field(default_factory=dict)
@@ -70,8 +73,12 @@ class _Reader:
             self.about[key] = note.value
         elif key == METRIC:
             self._start(note)
+        elif key == ALERT:
+            self._start_alert(note)
         elif key in METRIC_KEYS:
             self._add(note, key)
+        elif key in ALERT_KEYS:
+            self._add_to_alert(note, key)
         else:
             self._other(note, key)
 
@@ -83,33 +90,51 @@ class _Reader:
         self.metrics.append(Metric(note.value))
         self.places[(len(self.metrics) - 1, METRIC)] = note
 
+    def _start_alert(self, note: Annotation) -> None:
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", note.value) is None:
+            usable = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", note.value)).lstrip("0123456789")
+            message = f'"{note.value}" cannot be the name of an alert: letters, digits and _ only'
+            self._fault(note, NOT_UNDERSTOOD, message, f"-- @alert: {usable or 'TooManyOrders'}")
+        self.alerts.append(Alert(note.value))
+        self.places[(len(self.alerts) - 1, ALERT)] = note
+
     def _add(self, note: Annotation, key: str) -> None:
-        number = len(self.metrics) - 1
-        if not self.metrics:
-            self._fault(note, NOT_UNDERSTOOD, f"@{key} belongs to a metric, and none is named before it", "-- @metric: orders_total")
-            return
+        value = self._value(note, key, METRIC_KEYS[key], METRIC, len(self.metrics) - 1, "orders_total")
+        if value is not None:
+            self.metrics[-1] = replace(self.metrics[-1], **{key.removeprefix(_PREFIX): value})
+
+    def _add_to_alert(self, note: Annotation, key: str) -> None:
+        value = self._value(note, key, ALERT_KEYS[key], ALERT, len(self.alerts) - 1, "TooManyOrders")
+        if value is not None:
+            name = "hold" if key == "alert_for" else key.removeprefix(_ALERT_PREFIX)
+            self.alerts[-1] = replace(self.alerts[-1], **{name: value})
+
+    def _value(self, note: Annotation, key: str, read: Callable[[str], Any], of: str, number: int, example: str) -> Any:
+        """What belongs to the metric or alert before it; None where it is a fault."""
+        if number < 0:
+            self._fault(note, NOT_UNDERSTOOD, f"@{key} belongs to {_ARTICLES[of]}, and none is named before it", f"-- @{of}: {example}")
+            return None
         if (number, key) in self.places:
-            self._fault(note, NOT_UNDERSTOOD, f"@{key} is given twice", f"keep one @{key} for each @metric")
-            return
+            self._fault(note, NOT_UNDERSTOOD, f"@{key} is given twice", f"keep one @{key} for each @{of}")
+            return None
         self.places[(number, key)] = note
         try:
-            value: Any = METRIC_KEYS[key](note.value) if key != "metric_condition" else self._condition(note)
+            return self._condition(note, key) if key.endswith("_condition") else read(note.value)
         except _BadValueError as error:
             self._fault(note, NOT_UNDERSTOOD, error.message, error.hint)
-            return
-        if value is not None:
-            self.metrics[number] = replace(self.metrics[number], **{key.removeprefix(_PREFIX): value})
+            return None
 
-    def _condition(self, note: Annotation) -> Expr | None:
+    def _condition(self, note: Annotation, key: str) -> Expr | None:
         found = self.read_expr(note.value, note.value_span.start if note.value_span is not None else 0)
         if isinstance(found, Diagnostic):
-            self.faults.append(replace(found, code=NOT_UNDERSTOOD, message=f"@metric_condition: {found.message}"))
+            self.faults.append(replace(found, code=NOT_UNDERSTOOD, message=f"@{key}: {found.message}"))
             return None
         return found
 
     def _other(self, note: Annotation, key: str) -> None:
-        known = (*ABOUT, METRIC, *METRIC_KEYS)
-        similar = get_close_matches(key, known, 1, 0.0 if key.startswith("metric") else _CUTOFF)
+        known = (*ABOUT, METRIC, *METRIC_KEYS, ALERT, *ALERT_KEYS)
+        is_meant = key.startswith(("metric_", "alert_"))
+        similar = get_close_matches(key, known, 1, 0.0 if is_meant else _CUTOFF)
         if similar:
             hint = f"did you mean @{similar[0]}? there are: {', '.join(f'@{each}' for each in known)}"
             self._fault(note, UNKNOWN, f"unknown annotation @{note.key}", hint)
@@ -166,6 +191,29 @@ def _rate(value: str) -> float:
     return rate
 
 
+def _level(value: str) -> str:
+    if value.lower() in LEVELS:
+        return value.lower()
+    similar = get_close_matches(value.lower(), LEVELS, 1)
+    message = f'"{value}" is no level of an alert: it is one of {", ".join(LEVELS)}'
+    raise _BadValueError(message, f"-- @alert_level: {(similar or LEVELS)[0]}")
+
+
+def _hold(value: str) -> int:
+    found = re.fullmatch(r"(\d+)\s*([A-Za-z]+)", value.strip())
+    micros = micros_of(found[1], found[2]) if found is not None and found[2].lower() in UNITS else None
+    if micros is None or micros % 1_000_000:
+        raise _BadValueError(f'"{value}" is no length of whole seconds', "-- @alert_for: 5m")
+    return micros
+
+
+_ARTICLES = {METRIC: "a metric", ALERT: "an alert"}
+ALERT_KEYS: dict[str, Callable[[str], Any]] = {
+    "alert_condition": str,
+    "alert_for": _hold,
+    "alert_level": _level,
+    "alert_text": str,
+}
 METRIC_KEYS: dict[str, Callable[[str], Any]] = {
     "metric_type": _type,
     "metric_help": str,

@@ -17,6 +17,7 @@ from windrow.model.notes import Metric, MetricType
 from windrow.model.place import Span
 from windrow.model.statement import Annotation, CreateStream, CreateTable, InsertInto, Statement
 from windrow.model.types import ColumnDef
+from windrow.observe.promql import Known, NoPromQLError, promql
 from windrow.sql import notes_of
 from windrow.sql.notes import ReadNotes
 
@@ -28,9 +29,12 @@ _LABELLING = ("number", "text", "boolean", "time", "any")
 
 def annotation(context: Context) -> Iterator[Diagnostic]:
     first: dict[str, Metric] = {}
+    known = Known({metric.name: metric.type for each in context.script.statements for metric in each.notes.metrics})
+    alerts: set[str] = set()
     for statement in context.script.statements:
         found = notes_of(statement)
         yield from found.faults
+        yield from _judge_alerts(found, known, alerts)
         for number, metric in enumerate(found.notes.metrics):
             place = _Place(found, number, metric, _columns(statement, context))
             yield from place.judge(context)
@@ -38,6 +42,23 @@ def annotation(context: Context) -> Iterator[Diagnostic]:
             if (other.type, other.labels, other.bounds) != (metric.type, metric.labels, metric.bounds):
                 message = f"the metric {metric.name} has another type, other labels or other buckets elsewhere in this file"
                 yield Diagnostic("WR271", message, place.span("metric"), f"-- @metric: {metric.name}_2")
+
+
+def _judge_alerts(found: ReadNotes, known: Known, seen: set[str]) -> Iterator[Diagnostic]:
+    for number, alert in enumerate(found.notes.alerts):
+        note = found.places[(number, "alert")]
+        if alert.name in seen:
+            yield Diagnostic("WR289", f"the alert {alert.name} is there twice", note.value_span, f"-- @alert: {alert.name}2")
+        seen.add(alert.name)
+        given = found.places.get((number, "alert_condition"))
+        if given is None:
+            hint = "-- @alert_condition: RATE(orders_total, '5m') > 5"
+            yield Diagnostic("WR289", f"the alert {alert.name} has no condition", note.value_span, hint)
+        elif alert.condition is not None:
+            try:
+                promql(alert.condition, known)
+            except NoPromQLError as error:
+                yield Diagnostic("WR289", error.message, error.span or given.value_span, error.hint)
 
 
 def _columns(statement: Statement, context: Context) -> tuple[ColumnDef, ...] | None:
