@@ -39,6 +39,7 @@ OTHER_CODES: dict[str, str] = {
     "WR632": "an address to listen on is in use",
     "WR633": "an address that others can reach needs a token",
     "WR634": "the token of an address cannot be read, or is too short",
+    "WR635": "a log file cannot be written",
     "WR640": "rows of a job were asked for that kept none",
     "WR641": "rows were asked for of a statement that has no output",
     "WR642": "a library that rows should become a frame of is not installed",

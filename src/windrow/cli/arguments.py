@@ -87,6 +87,8 @@ ListenAt = Annotated[str | None, _option("--listen", "Answer over HTTP: metrics,
 TokenFile = Annotated[
     Path | None, _option("--listen-token-file", "A file with the token that requests must bring; needed beyond loopback.", "FILE")
 ]
+LogForm = Annotated[Form | None, _option("--log-format", "How logs are written: for people (text), or for programs (json).")]
+LogFile = Annotated[Path | None, _option("--log-file", "Write logs to this file; older ones are kept beside it.", "FILE")]
 Junit = Annotated[Path | None, _option("--junit", "Write a JUnit report.", "XML")]
 Only = Annotated[str | None, _option("--filter", "Only cases with this in their name.", "TEXT")]
 Batches = Annotated[Cut | None, _option("--batches", "Cut rows into batches so, whatever the case says.")]

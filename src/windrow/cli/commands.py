@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state.",
     ),
     "lineage": ("lineage:show_lineage", "Show which columns follow from which, in one file or through several."),
+    "events": ("events:show_events", "Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."),
     "fmt": ("fmt:format_file", "Print a SQL file in canonical layout."),
     "test": ("test:run_cases", "Run case files: a query, its input rows, and what must come out."),
     "produce": ("kafka:produce", "Send a file of JSON lines to a topic, a record each."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Env, Interval, ListenAt, Master, RunFile, Settings, State, TokenFile
+from windrow.cli.arguments import Env, Interval, ListenAt, LogFile, LogForm, Master, RunFile, Settings, State, TokenFile
 from windrow.cli.files import stem
 from windrow.cli.project import Chosen, chosen_for, compile_chosen, files_of, working_in
 
@@ -34,15 +34,18 @@ def run(
     listen: ListenAt = None,
     listen_token_file: TokenFile = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if a source went on without a file that cannot be read.")] = False,
+    log_format: LogForm = None,
+    log_file: LogFile = None,
 ) -> None:
     """Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise. The same command resumes where the last run stopped."""
+    from windrow.cli.log_options import logs
     from windrow.cli.session import Launch, RunRequest, run_files
     from windrow.cli.set_options import read_settings
     from windrow.settings import load_settings
 
     mode = _mode(once, until_end)
     again = _command(file, env, once, until_end, state)
-    with working_in(file) as files_in:
+    with logs(log_format, log_file), working_in(file) as files_in:
         chosen = chosen_for(files_in or file, env)
         defaults = load_settings()
         files = [file] if files_in is None else [str(path) for path in files_of(chosen)]

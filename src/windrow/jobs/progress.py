@@ -88,7 +88,7 @@ class Progress:
             emitted=sum(account.emitted for account in ledger.statements.values()),
             batch_seconds=seconds,
             ledger=ledger,
-            operators=tuple(_operator(spec, measured, self._totals) for spec in executor.plan),
+            operators=tuple(replace(_operator(spec, measured, self._totals), state=executor.size_of(spec.name)) for spec in executor.plan),
             phases=measured.phases,
             total_phases=dict(self._totals.phases),
             has_ended=bool(executor.state.clocks) and all(clock.is_ended for clock in executor.state.clocks.values()),
@@ -109,7 +109,8 @@ class Progress:
     def last(self) -> JobStatus:
         """As it stood after the last batch, without what has to be counted."""
         with self._lock:
-            return replace(self._status, stale_tables=self.stale_tables, sink_seconds=dict(self.sink_seconds))
+            current = self._status
+        return self._completed(current)
 
     def status(self) -> JobStatus:
         with self._lock:
@@ -119,8 +120,12 @@ class Progress:
                 self._held = self._hold()
             held = self._held
             operators = tuple(replace(one, state=held.get(one.name, one.state)) for one in current.operators)
-            current = replace(current, operators=operators, open_windows=sum(size.windows for size in held.values()))
-            windows = self._windows.totals(held)
+            open_windows = sum(size.windows for size in held.values())
+            current = replace(current, operators=operators, open_windows=open_windows, window_totals=self._windows.totals(held))
+        return self._completed(current)
+
+    def _completed(self, current: JobStatus) -> JobStatus:
+        """With what changes between two batches."""
         return replace(
             current,
             state=self.state,
@@ -129,7 +134,6 @@ class Progress:
             sink_seconds=dict(self.sink_seconds),
             systems=tuple(system_states()),
             tables=tuple(self.tables.values()),
-            window_totals=windows,
             counts=self._counts(),
             started_at=self.started_at,
             ended_at=self.ended_at,

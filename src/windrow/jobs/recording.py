@@ -28,6 +28,11 @@ class BatchRecording:
         self._planned = -1
         self._begun = (-1, 0)
 
+    @property
+    def run(self) -> str:
+        """The name of this run, by which its batches are told from those of others."""
+        return self._run
+
     def begin(self, executor: BatchExecutor, last_planned: int, status: JobStatus) -> None:
         self._recorder = BatchRecorder(executor)
         self._watermark = status.watermark

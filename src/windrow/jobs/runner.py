@@ -20,6 +20,7 @@ from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
+from windrow.jobs.event_watch import EVENTS, EventWatch
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
 from windrow.jobs.identity import BUCKETS, LETTERS, RECORDS, REPLAYS, STATE, TABLES, Origin, claim
@@ -35,8 +36,9 @@ from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
+from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
-from windrow.observe.traces import Producers
+from windrow.observe.traces import Producers, batch_trace_id
 from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.serving import Serving
@@ -139,6 +141,7 @@ class RunningJob:
         named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
         self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
+        self._events = EventWatch(job.name, self.folder.child(EVENTS), lambda: replace(self._progress.last, limits=self._limits))
         self._outside = OutsideView(spark, self._java, self.folder.child(STATE))
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
@@ -149,7 +152,7 @@ class RunningJob:
         try:
             for part in (self.folder, self.folder.child(STATE), self.folder.child(LETTERS)):
                 part.remove_leftovers()
-            job_id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
+            job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
@@ -171,6 +174,7 @@ class RunningJob:
         return Outputs(*given, check=self._lease.check, failed=self._on_output_failed)
 
     def start(self) -> None:
+        self._events.begin()
         self._begin()
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
 
@@ -246,7 +250,8 @@ class RunningJob:
         if self._is_stopping.is_set():
             raise JobError("WR821", f"job {self.job.name} is stopping: batch {batch_id} is left for the next run")
         try:
-            with self._in_batch:
+            trace = f"{batch_trace_id(self._id, batch_id):032x}"
+            with self._in_batch, log_context(job=self.job.name, run_id=self._recording.run, batch_id=batch_id, trace_id=trace):
                 self._progress.batch_since = time.time()
                 self._take(frame, batch_id)
         except StoppedWaitingError:
@@ -312,6 +317,7 @@ class RunningJob:
         self._progress.update(self._executor, result)
         taken_again = sum(sum(codes.values()) for codes in replay.counts.values())
         self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=taken_again)
+        self._events.look()
         if self._tracing is not None:
             self._tracing.committed(result, producers)
 
@@ -437,7 +443,7 @@ class RunningJob:
 
     def _release(self) -> None:
         traces = () if self._tracing is None else (self._tracing.close,)
-        for close in (self._outputs.close, self._inputs.close, self._recording.close, *traces):
+        for close in (self._outputs.close, self._inputs.close, self._recording.close, self._events.close, *traces):
             try:
                 close()
             except Exception:

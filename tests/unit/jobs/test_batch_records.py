@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from windrow.jobs import batch_records
+from windrow.jobs import line_log
 from windrow.jobs.batch_records import BatchRecordLog, read_records
 from windrow.observe.batch_record import (
     BatchRecord,
@@ -94,8 +94,8 @@ def test_a_line_that_a_crash_has_cut_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [LocalFolder, Remote])
 def test_the_oldest_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[LocalFolder]) -> None:
     for name in ("FILE_BYTES", "REMOTE_FILE_BYTES"):
-        monkeypatch.setattr(batch_records, name, 2_000)
-    monkeypatch.setattr(batch_records, "MOST_BYTES", 10_000)
+        monkeypatch.setattr(line_log, name, 2_000)
+    monkeypatch.setattr(line_log, "MOST_BYTES", 10_000)
     log = BatchRecordLog(kind(tmp_path))
     for batch in range(200):
         log.write(replace(RECORD, batch_id=batch))
@@ -113,7 +113,7 @@ def test_where_files_cannot_grow_lines_wait_for_each_other(tmp_path: Path) -> No
     for batch in range(3):
         log.write(BatchRecord(batch))
     assert [one.batch_id for one in read_records(Remote(tmp_path))] == [0]
-    now[0] += batch_records.REMOTE_SECONDS
+    now[0] += line_log.REMOTE_SECONDS
     log.write(BatchRecord(3))
     assert [one.batch_id for one in read_records(Remote(tmp_path))] == [0, 1, 2, 3]
 
