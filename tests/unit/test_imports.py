@@ -137,13 +137,12 @@ CONFINED: dict[str, set[str]] = {
     "polars": {"aggregates", "windowing", "otap", "spark", "connectors", "jobs", "testing"},
     "pyarrow": {"storage", "aggregates", "windowing", "otap", "spark.internals", "spark", "connectors", "jobs", "testing"},
     "typer": {"cli"},
-    "yaml": {"config"},
+    "yaml": {"config", "cli"},
     "prompt_toolkit": {"cli"},
     "pydantic_settings": {"settings"},
     "confluent_kafka": {"connectors", "local"},
     "prometheus_client": {"observe"},
     "structlog": {"observe"},
-    "yaml": {"cli"},
 }
 
 # What a connector says about itself is read by every check and by --help: it must load in no time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from tools.reference.markdown import code, table
+from windrow.observe.event import TYPES
 from windrow.observe.instruments import INSTRUMENTS, JOB, MOST_PARTITIONS
 
 HEAD = f"""# Metrics
@@ -33,3 +34,7 @@ def metrics_page() -> str:
         )
         parts.append(f"## {group}\n{table(('metric', 'type', 'unit', 'labels', 'meaning'), rows)}\n")
     return "\n".join(parts)
+
+
+def event_types() -> str:
+    return table(("type", "when"), ((code(name), when) for name, when in TYPES.items()))

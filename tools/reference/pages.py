@@ -12,7 +12,7 @@ from tools.reference.configuration import configuration_keys, foreign_keys, sect
 from tools.reference.errors import errors_page
 from tools.reference.functions import functions_page
 from tools.reference.markdown import DOCS, ROOT, code, table
-from tools.reference.metrics import metrics_page
+from tools.reference.metrics import event_types, metrics_page
 from tools.reference.options import (
     connector_overview,
     connector_side,
@@ -97,6 +97,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "configuration of other systems": foreign_keys,
     "row codes": row_codes,
     "corpus": corpus_index,
+    "event types": event_types,
     "benchmark windows": lambda: result_table("windows"),
     "benchmark others": lambda: result_table("others"),
 }

@@ -52,7 +52,7 @@ class Limit(logging.Filter):
         self._seen: dict[str, tuple[float, int, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        kind = f"{record.name} {record.levelno} {_code_of(record) or record.msg}"
+        kind = f"{record.name} {record.levelno} {_code_of(record, record.getMessage()) or record.msg}"
         now = self._clock()
         since, told, left_out = self._seen.get(kind, (now, 0, 0))
         if now - since >= 1:
@@ -101,7 +101,7 @@ def _formatter(as_json: bool, *, is_terminal: bool) -> logging.Formatter:
 
     def with_fields(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         record = event.get("_record")
-        return {**log_fields(), **_fields_of(record), **event} if isinstance(record, logging.LogRecord) else event
+        return {**log_fields(), **_fields_of(record, str(event.get("event"))), **event} if isinstance(record, logging.LogRecord) else event
 
     def without_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         return {key: _mask_all(value) if key not in ("_record", "_from_structlog") else value for key, value in event.items()}
@@ -125,24 +125,24 @@ def _formatter(as_json: bool, *, is_terminal: bool) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[remove, *last])
 
 
-def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def _fields_of(record: logging.LogRecord, text: str) -> dict[str, Any]:
     """What a line says beside its text: of an event, of an error of ours, and how many of its kind were left out."""
     fields: dict[str, Any] = dict(getattr(record, "windrow", {}))
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, WindrowError):
         fields["error"] = {"type": type(error).__name__, "code": error.code, "hint": error.hint}
-    if code := _code_of(record):
+    if code := _code_of(record, text):
         fields["code"] = code
     if more := getattr(record, "more", 0):
         fields["more"] = more
     return fields
 
 
-def _code_of(record: logging.LogRecord) -> str | None:
+def _code_of(record: logging.LogRecord, text: str) -> str | None:
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, WindrowError):
         return error.code
-    found = _CODE.search(record.getMessage())
+    found = _CODE.search(text)
     return found[1] if found else None
 
 
