@@ -1,4 +1,4 @@
-"""kill -9 between every two steps of a batch's commit, in both homes of state and on HDFS: a second run ends as an undisturbed one."""
+"""kill -9 between every two steps of a batch's commit, with both state backends and on HDFS: a second run ends as an undisturbed one."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Progress:
             rows_per_second=rows / seconds if seconds else 0.0,
             watermark=watermark,
             lag_seconds=None if watermark is None else max(0.0, (now - watermark) / 1e6),
-            state_bytes=executor.state.bytes_held + sum(one.bytes_held for one in executor.homes.distributed.values()),
+            state_bytes=executor.state.bytes_held + sum(one.bytes_held for one in executor.state_backends.distributed.values()),
             late=_late(ledger),
             dead_letters=sum(ledger.dead_letters.values()),
             emitted=sum(account.emitted for account in ledger.statements.values()),

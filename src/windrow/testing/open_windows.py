@@ -18,7 +18,7 @@ def open_windows_of(executor: BatchExecutor) -> dict[str, str]:
     """A sentence for each statement that has windows which wait for the watermark. State on the executors is not looked at."""
     said: dict[str, str] = {}
     for stage in executor.job.stages:
-        if not isinstance(stage, Aggregate) or stage.name in executor.homes.distributed or stage.name not in executor.steps:
+        if not isinstance(stage, Aggregate) or stage.name in executor.state_backends.distributed or stage.name not in executor.steps:
             continue
         held = executor.steps[stage.name].open_windows(executor.state.tables.get(stage.name, {}))
         mark = executor.watermarks.of(stage, executor.state.clocks, executor.state.counters)

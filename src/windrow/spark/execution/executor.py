@@ -58,7 +58,7 @@ class BatchExecutor:
         self.steps = steps_of(job)
         register_functions(spark, job.functions)
         rules, queries = rules or StateBackendRules(), QueryRunner()
-        self.homes = StateBackends(spark, rules, queries)
+        self.state_backends = StateBackends(spark, rules, queries)
         self._row_metrics = RowMetrics(spark, job.metrics)
         self.tables = tables or ReferenceTables(spark, job)
         self.watermarks = Watermarks(job, partitions)
@@ -68,7 +68,7 @@ class BatchExecutor:
         collected = CollectedScans(job, ledger, self.watermarks)
         plan = physical_plan(job, self.facts)
         self._context = JobContext(
-            spark, job, plan, partitions, queries, self.homes, self.watermarks, ledger, self.tables, self.steps, collected
+            spark, job, plan, partitions, queries, self.state_backends, self.watermarks, ledger, self.tables, self.steps, collected
         )
         for shared in {one.leader.name: one for one in plan.shared.values()}.values():
             self._context.shared_passes.update(dict.fromkeys((member.name for member in shared.members), SharedPass(self._context, shared)))
@@ -98,7 +98,7 @@ class BatchExecutor:
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
         self._keep_to_limits(run)
-        self.homes.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
+        self.state_backends.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())
         ledger.add(result.ledger)
         metrics = self._row_metrics.after(begun(self.job.metrics, self.state.metrics), run.flows, run.cached)
@@ -120,7 +120,7 @@ class BatchExecutor:
 
     def _keep_to_limits(self, run: BatchContext) -> None:
         """With a policy to evict, closed windows that wait for late rows make room, the oldest first. What does not help stops the job."""
-        for share in _SHARES if self.homes.may_evict else ():
+        for share in _SHARES if self.state_backends.may_evict else ():
             try:
                 self._check_limits(run)
             except JobError:
@@ -132,7 +132,7 @@ class BatchExecutor:
         self._check_limits(run)
 
     def _check_limits(self, run: BatchContext) -> None:
-        self.homes.check_limits(self.steps, {**self.state.tables, **run.tables}, run.counters, run.batch.batch_id)
+        self.state_backends.check_limits(self.steps, {**self.state.tables, **run.tables}, run.counters, run.batch.batch_id)
 
     def commit(self, result: BatchResult) -> None:
         """The batch is durable: its state is the state."""

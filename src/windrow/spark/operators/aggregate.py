@@ -93,14 +93,14 @@ class AggregateOperator(Operator[Aggregate]):
         direct = self.context.plan.accounts_for(stage.name) if self.spec.chosen(Pass) is Pass.SOURCE else None
         given = source.as_select(self.context.spark)
         request = self._pass.request(given, watermark, direct, run)
-        home = self._home(run)
+        backend = self._backend(run)
         runs = self._running_totals(given)
         takes_headers = self.spec.chosen(State) is State.EXECUTORS
         types = None if runs is None else runs.types
         request = replace(request, visible=source.columns, takes_headers=takes_headers, row_types=types)
 
         def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:
-            return home.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
+            return backend.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
 
         def ask(rows: LazyRelation) -> Gathered:
             asked = replace(request, columns=rows.columns)
@@ -165,7 +165,7 @@ class AggregateOperator(Operator[Aggregate]):
     def _step(self, rows: pa.Table | None, tick: BatchTime, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
         open_account(ledger, stage.name)
-        taken = self._home(run).step(rows, tick, run.batch.batch_id)
+        taken = self._backend(run).step(rows, tick, run.batch.batch_id)
         run.steps[stage.name] = taken.given
         if run.batch.producers is not None and taken.given.rows is not None:
             run.batch.producers.see(traceparents(stage, taken.given.rows))
@@ -203,7 +203,7 @@ class AggregateOperator(Operator[Aggregate]):
     def evict(self, share: float, run: BatchContext) -> None:
         """Let go of the oldest closed windows that are only kept for late rows, as many as this share of their time holds."""
         stage, given = self.stage, run.steps.get(self.name)
-        if not can_evict(stage) or given is None or given.tick.after is None or not isinstance(self._home(run), DriverState):
+        if not can_evict(stage) or given is None or given.tick.after is None or not isinstance(self._backend(run), DriverState):
             return
         upto = max(given.tick.after - int(stage.lateness * (1 - share)), given.tick.evicted)
         tick = replace(given.tick, evicted=upto)
@@ -217,8 +217,8 @@ class AggregateOperator(Operator[Aggregate]):
     def watermark_of(self, state: JobState) -> int | None:
         return self.context.marks.of(self.stage, state.clocks, state.counters)
 
-    def _home(self, run: BatchContext) -> StateBackend:
-        return self.context.homes.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)
+    def _backend(self, run: BatchContext) -> StateBackend:
+        return self.context.state_backends.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)
 
     def _apply_having(self, table: pa.Table, tick: BatchTime, run: BatchContext) -> pa.Table:
         """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""

@@ -95,7 +95,7 @@ class AggregationPass:
             max_future=root.time.max_future,
             marks=self._judged_by(root, run) if stage.is_exact else None,
             delay=root.clock.delay if stage.delay is None else stage.delay,
-            evicted=evicted_up_to(stage, run) if self._context.homes.may_evict and can_evict(stage) else None,
+            evicted=evicted_up_to(stage, run) if self._context.state_backends.may_evict and can_evict(stage) else None,
         )
 
     def _own_time(self, given: LazyRelation) -> str | None:

@@ -45,7 +45,7 @@ class JobContext:
     plan: PhysicalPlan
     partitions: Mapping[str, tuple[int, ...] | None]
     queries: QueryRunner
-    homes: StateBackends
+    state_backends: StateBackends
     marks: Watermarks
     ledger: LedgerWriter
     tables: ReferenceTables
@@ -98,7 +98,7 @@ class Operator(ABC, Generic[AnyStage]):
 
     def size(self, state: JobState) -> StateSize:
         """The same without the number of windows where these would have to be counted: cheap at any size."""
-        there = [one for name in self.state_names if (one := self.context.homes.distributed.get(name)) is not None]
+        there = [one for name in self.state_names if (one := self.context.state_backends.distributed.get(name)) is not None]
         if there:
             rows = sum(one.rows_held for one in there)
             return StateSize(rows, sum(one.bytes_held for one in there), rows, EXECUTORS, None)

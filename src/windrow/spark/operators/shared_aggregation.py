@@ -37,7 +37,7 @@ class SharedPass:
         leader, members = self._shared.leader, self._shared.members
         if leader.name not in run.shared:
             given = source.as_select(self._context.spark)
-            evicted = max(evicted_up_to(member, run) for member in members) if self._context.homes.may_evict else None
+            evicted = max(evicted_up_to(member, run) for member in members) if self._context.state_backends.may_evict else None
             request = replace(self.own.request(given, watermark, direct, run), keeps_late=True, evicted=evicted)
 
             def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:

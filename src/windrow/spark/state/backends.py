@@ -1,4 +1,4 @@
-"""Which home the state of each stage has, and its move from the driver to the executors when it grows too large."""
+"""Where the state of each stage lives, and its move from the driver to the executors when it grows too large."""
 
 from __future__ import annotations
 
