@@ -64,6 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "connectors.outage_options",
         "connectors.registry",
     },
+    "changes": {"plan", "sql"},
     "lineage": {"model", "errors", "sql", "aggregates", "plan"},
     "introspection": {"model", "errors", "sql", "catalog", "plan", "lineage", "connectors.spec", "connectors.registry"},
     "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
@@ -149,7 +150,7 @@ CONFINED: dict[str, set[str]] = {
 LIGHT = ("connectors.spec", "connectors.registry")
 
 # Packages whose result may depend on their arguments only.
-PURE = ("model", "sql", "aggregates", "windowing", "check", "plan", "lineage")
+PURE = ("model", "sql", "aggregates", "windowing", "check", "plan", "lineage", "changes")
 IMPURE_MODULES = {"os", "time", "socket", "subprocess", "random", "secrets", "uuid", "urllib", "http", "threading", "tempfile", "shutil"}
 WALL_CLOCK = {"now", "utcnow", "today"}
 

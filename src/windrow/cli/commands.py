@@ -22,6 +22,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "lineage": ("lineage:show_lineage", "Show which columns follow from which, in one file or through several."),
     "events": ("events:show_events", "Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."),
+    "plan": ("changing:plan_change", "Show what a changed file would do to the state of its jobs, and change nothing."),
+    "apply": (
+        "changing:apply_change",
+        "Carry the state of a file's jobs over to its present text. A job that runs is refused; the next run goes on from there.",
+    ),
+    "history": ("changing:show_history", "List the versions of a file's jobs: who changed what, when, and which batches each has run."),
+    "rollback": (
+        "changing:roll_back",
+        "Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again.",
+    ),
     "fmt": ("fmt:format_file", "Print a SQL file in canonical layout."),
     "test": ("test:run_cases", "Run case files: a query, its input rows, and what must come out."),
     "produce": ("kafka:produce", "Send a file of JSON lines to a topic, a record each."),

@@ -14,7 +14,7 @@ from windrow.errors import UsageError
 from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
-from windrow.jobs.identity import BUCKETS, CARD, LETTERS, RECORDS, REPLAYS, STATE, TABLES, card_id, count_restore
+from windrow.jobs.identity import CARD, LETTERS, RECORDS, REPLAYS, TABLES, card_id, count_restore, state_parts
 from windrow.jobs.replays import ReplayLog
 from windrow.jobs.state_folder import state_folder
 from windrow.jobs.writer_choice import spill_folder
@@ -101,7 +101,8 @@ class JobHistory:
             hint = "run it first, or name its folder with --state"
             raise UsageError("WR621", f"there is no state of job {job.name} in {state.path}", hint)
         self._checkpoint = Checkpoint(self.folder)
-        self._store = StateStore(self.folder.child(STATE), meanings=column_meanings(job))
+        self._state, self._buckets = state_parts(self.folder)
+        self._store = StateStore(self.folder.child(self._state), meanings=column_meanings(job))
         self._steps = steps_of(job)
         self.replays = ReplayLog(self.folder.child(REPLAYS))
 
@@ -119,7 +120,7 @@ class JobHistory:
         return [self._version(batch, tuple(kinds), known) for batch, kinds in sorted(by_batch.items(), reverse=True)]
 
     def _version(self, batch_id: int, kinds: tuple[str, ...], known: set[int]) -> JobVersion:
-        folder = self.folder.child(STATE)
+        folder = self.folder.child(self._state)
         names = [f"{batch_id:010d}.{kind}" for kind in kinds]
         found = [folder.status(name) for name in names]
         try:
@@ -169,7 +170,7 @@ class JobHistory:
         return OpenState(stage.name, "driver", pl.concat(there, how="diagonal_relaxed") if there else None, int(size))
 
     def _held_by_executors(self, stage: Aggregate, buckets: int, batch_id: int) -> OpenState:
-        work = BucketWork(stage, self.folder.child(f"{BUCKETS}/{folder_name(stage.name)}").path, "", 1, 1)
+        work = BucketWork(stage, self.folder.child(f"{self._buckets}/{folder_name(stage.name)}").path, "", 1, 1)
         parts, size = [], 0
         for bucket in range(buckets):
             header, tables = decode(work.open_windows(bucket, batch_id))
@@ -214,24 +215,20 @@ class JobHistory:
             self.load(batch_id)
             undone = self._checkpoint.last_committed() - batch_id
             # What readers see goes first: should this stop halfway, the batches are still there to be taken back again.
-            for write in self.job.writes:
-                connector_of(write.connector).forget_after(self._request(write), batch_id)
-                spill_folder(self.folder, write.input).forget_after(batch_id)
+            self.forget_outputs(batch_id)
             count_restore(self.folder)
-            _forget_files(self.folder.child(LETTERS), batch_id)
-            BatchRecordLog(self.folder.child(RECORDS)).go_back_to(batch_id)
-            self.replays.forget_after(batch_id)
-            versions = TableVersions(self.folder.child(TABLES))
-            for table in self.job.tables:
-                versions.forget_after(table.name, batch_id)
+            forget_notes(self.folder, self.job, batch_id)
             self._checkpoint.go_back_to(batch_id)
-            self._store.forget_after(batch_id, with_end=True)
-            buckets = self.folder.child(BUCKETS)
-            for place in (f"{stage}/{bucket}" for stage in buckets.entries() for bucket in buckets.entries(stage)):
-                StateStore(buckets.child(place)).forget_after(batch_id, with_end=True)
+            forget_state(self.folder, (self._state, self._buckets), batch_id)
             return undone
         finally:
             lease.release()
+
+    def forget_outputs(self, batch_id: int) -> None:
+        """Take back what was written after a batch, as far as the outputs can."""
+        for write in self.job.writes:
+            connector_of(write.connector).forget_after(self._request(write), batch_id)
+            spill_folder(self.folder, write.input).forget_after(batch_id)
 
     def _no_version(self, batch_id: int) -> UsageError:
         known = sorted(self._checkpoint.restorable())
@@ -241,6 +238,24 @@ class JobHistory:
             f"job {self.job.name} keeps no state of batch {batch_id}",
             f"kept and complete: {there}; see windrow state list",
         )
+
+
+def forget_notes(folder: Folder, job: Job, batch_id: int) -> None:
+    """Dead letters, records, replays and loads of tables of the batches after one."""
+    _forget_files(folder.child(LETTERS), batch_id)
+    BatchRecordLog(folder.child(RECORDS)).go_back_to(batch_id)
+    ReplayLog(folder.child(REPLAYS)).forget_after(batch_id)
+    versions = TableVersions(folder.child(TABLES))
+    for table in job.tables:
+        versions.forget_after(table.name, batch_id)
+
+
+def forget_state(folder: Folder, parts: tuple[str, str], batch_id: int) -> None:
+    """The state of the batches after one, in the driver and with the executors."""
+    state, buckets = folder.child(parts[0]), folder.child(parts[1])
+    StateStore(state).forget_after(batch_id, with_end=True)
+    for place in (f"{stage}/{bucket}" for stage in buckets.entries() for bucket in buckets.entries(stage)):
+        StateStore(buckets.child(place)).forget_after(batch_id, with_end=True)
 
 
 def _named(stage: Keeping, windows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -48,10 +48,10 @@ def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: 
     State belongs to the statements that made it: another query must not read it as its own. A job that never came to its first
     batch has none (``has_begun``), and may be mended in any way.
     """
-    told = _card(job, origin or Origin())
+    told = make_card(job, origin or Origin())
     if CARD not in folder.names() or not has_begun:
         card = {**told, "id": uuid.uuid4().hex}
-        _write(folder, card)
+        write_card(folder, card)
         return str(card["id"])
     known = read_card(folder)
     # The plan decides, not its fingerprint: a later version may find in the same plan that more or less of it counts.
@@ -59,10 +59,10 @@ def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: 
         raise UsageError(
             "WR804",
             f"the state in {folder.path} belongs to other statements than those of job {job.name}: {_told(found)}",
-            "start with a new --state folder, or undo the change",
+            "windrow plan FILE says what the change does to the state, windrow apply FILE keeps it; or start with a new --state folder",
         )
     if {**known, **told} != known:
-        _write(folder, {**known, **told})
+        write_card(folder, {**known, **told})
     return str(known["id"])
 
 
@@ -85,7 +85,7 @@ def read_card(folder: Folder) -> dict[str, Any]:
 def count_restore(folder: Folder) -> None:
     """Note that a job is taken back: the numbers of its batches will come a second time."""
     card = read_card(folder)
-    _write(folder, {**card, "restores": card.get("restores", 0) + 1})
+    write_card(folder, {**card, "restores": card.get("restores", 0) + 1})
 
 
 def restores_of(folder: Folder) -> int:
@@ -96,7 +96,8 @@ def card_id(folder: Folder) -> str:
     return str(read_card(folder)["id"])
 
 
-def _card(job: Job, origin: Origin) -> dict[str, Any]:
+def make_card(job: Job, origin: Origin) -> dict[str, Any]:
+    """What ``job.json`` says of a job, without what belongs to its folder alone."""
     plan = job_to_json(job)
     return {
         "format": CARD_FORMAT,
@@ -110,7 +111,22 @@ def _card(job: Job, origin: Origin) -> dict[str, Any]:
     }
 
 
-def _write(folder: Folder, card: Mapping[str, Any]) -> None:
+def parts_of(card: Mapping[str, Any]) -> tuple[str, str]:
+    """The folders in which the state of this version lies, in the driver and with the executors."""
+    told = card.get("parts", {})
+    return str(told.get("state", STATE)), str(told.get("buckets", BUCKETS))
+
+
+def state_parts(folder: Folder) -> tuple[str, str]:
+    """The same, without a judgement of the rest of ``job.json``: there may be none yet, or one of another format."""
+    try:
+        card = json.loads(folder.read(CARD)) if CARD in folder.names() else {}
+    except ValueError:
+        card = {}
+    return parts_of(card if isinstance(card, dict) else {})
+
+
+def write_card(folder: Folder, card: Mapping[str, Any]) -> None:
     folder.replace_atomically(CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
 
 

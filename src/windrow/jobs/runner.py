@@ -23,12 +23,13 @@ from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.event_watch import EVENTS, EventWatch
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
-from windrow.jobs.identity import BUCKETS, LETTERS, RECORDS, REPLAYS, STATE, TABLES, Origin, claim
+from windrow.jobs.identity import LETTERS, RECORDS, REPLAYS, TABLES, Origin, claim, read_card, state_parts
 from windrow.jobs.inputs import Inputs
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
 from windrow.jobs.outside_view import OutsideView
+from windrow.jobs.pending import refuse_unfinished_rollback
 from windrow.jobs.progress import Progress
 from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
@@ -39,6 +40,7 @@ from windrow.jobs.worker_needs import can_hold_state, check_workers
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
 from windrow.observe.traces import Producers, batch_trace_id
+from windrow.plan.beginnings import with_beginnings
 from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.serving import Serving
@@ -130,19 +132,12 @@ class RunningJob:
         self._options = options
         self._checkpoint = Checkpoint(self.folder)
         self._replays = ReplayLog(self.folder.child(REPLAYS))
-        self._store = StateStore(
-            self.folder.child(STATE),
-            int(options.setting("state.snapshot.every")),
-            int(options.setting("state.retain.batches")),
-            meanings=column_meanings(job),
-        )
         self._progress = Progress(job.name)
         limits = options.limit("state.max_bytes"), options.limit("state.max_groups")
         named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
         self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
         self._events = EventWatch(job.name, self.folder.child(EVENTS), lambda: replace(self._progress.last, limits=self._limits))
-        self._outside = OutsideView(spark, self._java, self.folder.child(STATE))
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -150,9 +145,19 @@ class RunningJob:
         self._finished = threading.Event()
         self._lease = Lease(self.folder, job.name, LeaseTerm(float(options.setting("state.lease.seconds"))), self._on_lease_lost)
         try:
-            for part in (self.folder, self.folder.child(STATE), self.folder.child(LETTERS)):
+            refuse_unfinished_rollback(self.folder, job.name)
+            state_part, self._buckets_part = state_parts(self.folder)
+            self._outside = OutsideView(spark, self._java, self.folder.child(state_part))
+            for part in (self.folder, self.folder.child(state_part), self.folder.child(LETTERS)):
                 part.remove_leftovers()
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
+            self.job = with_beginnings(job, read_card(self.folder).get("beginnings", {}))
+            self._store = StateStore(
+                self.folder.child(state_part),
+                int(options.setting("state.snapshot.every")),
+                int(options.setting("state.retain.batches")),
+                meanings=column_meanings(job),
+            )
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
@@ -234,7 +239,7 @@ class RunningJob:
             )
         may_move = self.folder.is_local and (home != "auto" or can_hold_state(self._spark))
         return StateBackendRules(
-            f"{self.folder.path}/{BUCKETS}" if may_move else None,
+            f"{self.folder.path}/{self._buckets_part}" if may_move else None,
             home,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),

@@ -21,23 +21,23 @@ _DOES_NOT_COUNT = {"read": {"projected_columns"}, "load_table": {"projected_colu
 
 def fingerprint(job: Mapping[str, Any]) -> str:
     """A name for what counts in a job (as ``job_to_json`` gives it)."""
-    return hashlib.sha256(json.dumps(list(_essence(job).values()), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(list(essence(job).values()), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def differences(saved: Mapping[str, Any], job: Mapping[str, Any]) -> list[str]:
     """What counts and is not the same in two jobs, a sentence each; empty where the state of one is the state of the other."""
-    before, after = _essence(saved), _essence(job)
-    found = [f"{_called(stage)} is gone" for name, stage in before.items() if name not in after]
-    found += [f"{_called(stage)} is new" for name, stage in after.items() if name not in before]
+    before, after = essence(saved), essence(job)
+    found = [f"{called(stage)} is gone" for name, stage in before.items() if name not in after]
+    found += [f"{called(stage)} is new" for name, stage in after.items() if name not in before]
     for name, stage in after.items():
         if name in before:
-            found += (f"{_called(stage)}: {each}" for each in _changes("", before[name], stage))
+            found += (f"{called(stage)}: {each}" for each in _changes("", before[name], stage))
     if not found and list(before) != list(after):
         found.append("the statements stand in another order")
     return found
 
 
-def _essence(job: Mapping[str, Any]) -> dict[str, Any]:
+def essence(job: Mapping[str, Any]) -> dict[str, Any]:
     """Stages by name, in order, each with nothing but what its state depends on."""
     return {stage["name"]: _stage_essence(stage) for stage in job["stages"]}
 
@@ -76,7 +76,7 @@ def _without_empty(value: Any) -> Any:
     return [_without_empty(below) for below in value] if isinstance(value, list) else value
 
 
-def _called(stage: Mapping[str, Any]) -> str:
+def called(stage: Mapping[str, Any]) -> str:
     """What a user knows a stage as: the statement that it is of, and what it does where the statement has several."""
     if stage["kind"] == "write":
         return f"output of {stage['statement']}"
@@ -84,6 +84,20 @@ def _called(stage: Mapping[str, Any]) -> str:
         return f"{'source' if stage['kind'] == 'read' else 'table'} {stage['name']}"
     statement, _, part = stage["name"].partition("/")
     return f"statement {statement}" + (f" ({part})" if part else "")
+
+
+def field_changes(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Every place where two stages differ, by its path, with both values; lists of named things whole.
+
+    >>> list(field_changes({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}))
+    [('a.b', 1, 3)]
+    """
+    for key in [*before, *(key for key in after if key not in before)]:
+        one, other = before.get(key), after.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from ((f"{key}.{path}", old, new) for path, old, new in field_changes(one, other))
+        elif one != other:
+            yield key, one, other
 
 
 def _changes(path: str, before: Any, after: Any) -> Iterator[str]:
@@ -95,12 +109,12 @@ def _changes(path: str, before: Any, after: Any) -> Iterator[str]:
         for number, (one, other) in enumerate(zip(before, after, strict=True), 1):
             yield from _changes(f"{path}[{number}]", one, other)
     elif before != after:
-        yield f"{path} is {_shown(after)}, and was {_shown(before)}"
+        yield f"{path} is {shown(after)}, and was {shown(before)}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """
-    >>> _shown([{"name": "a"}, {"name": "b"}]), _shown(None), _shown("x")
+    >>> shown([{"name": "a"}, {"name": "b"}]), shown(None), shown("x")
     ('a, b', 'not there', 'x')
     """
     if value is None:

@@ -1,0 +1,57 @@
+"""The classes of change, from the one that touches nothing to the one that makes another query of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class ChangeClass(Enum):
+    """The letter that is printed, and what it stands for."""
+
+    SAME = "A"
+    AFTER_STATE = "B"
+    CLOCK = "C"
+    RESHAPED = "D"
+    INPUT = "E"
+    SHAPE = "F"
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing has to be decided: every window that opens from now on is as if the new query had always run."""
+        return self.value <= "C"
+
+
+_MEANINGS = {
+    ChangeClass.SAME: "the same query",
+    ChangeClass.AFTER_STATE: "after the state: only what is made of it",
+    ChangeClass.CLOCK: "the clock: when windows close and speak",
+    ChangeClass.RESHAPED: "another shape of the state, whose columns are found by what they mean",
+    ChangeClass.INPUT: "another meaning of what goes into the state",
+    ChangeClass.SHAPE: "another kind of state",
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference. ``statement`` is the stage as a user knows it; ``state`` says what becomes of what is kept.
+
+    ``refused`` says why the state cannot be carried over; empty where it can.
+    """
+
+    statement: str
+    what: str
+    klass: ChangeClass
+    reason: str
+    state: str
+    refused: str = ""
+    # The path in the plan's JSON, and both values.
+    path: str = ""
+    before: object = None
+    after: object = None
+    # The call of an aggregate that is new.
+    added_call: str | None = None

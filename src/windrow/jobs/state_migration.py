@@ -1,0 +1,185 @@
+"""The state of one version as the state of the next: loaded by the steps that made it, written under the names of the new plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import polars as pl
+import pyarrow as pa
+
+from windrow.aggregates import find_aggregate
+from windrow.changes import Change
+from windrow.plan.physical.renames import part_names
+from windrow.plan.stages import Aggregate, Job, Read
+from windrow.spark.operators.state_columns import column_meanings
+from windrow.spark.operators.steps import steps_of
+from windrow.spark.state.buckets import BucketWork
+from windrow.spark.state.columns import Meanings, aggregate_meanings, describe, renaming
+from windrow.spark.state.counters import JobCounters
+from windrow.spark.state.job_state import JobState, having_name, stage_of
+from windrow.spark.state.state_store import StateStore
+from windrow.sql import render_expr
+from windrow.storage import Folder, folder_name
+from windrow.windowing.clock import Clock
+from windrow.windowing.columns import START
+from windrow.windowing.step import Tables
+
+# From a stage to the time from which on its new aggregates are whole: windows that start before hold rows that they have not seen.
+Beginnings = dict[str, int]
+
+
+class StateMigration:
+    """``old`` and ``new`` are the same job in two versions; ``parts`` are where the state of ``old`` lies."""
+
+    def __init__(self, folder: Folder, old: Job, new: Job, parts: tuple[str, str]) -> None:
+        self._folder = folder
+        self._old, self._new = old, new
+        self._state, self._buckets = parts
+        self._stages = {stage.name: stage for stage in old.stages}
+        self.beginnings: Beginnings = {}
+
+    def load(self, batch_id: int) -> JobState:
+        store = StateStore(self._folder.child(self._state), meanings=column_meanings(self._old))
+        return store.load(batch_id, steps_of(self._old))
+
+    def write(self, state: JobState, changes: list[Change], parts: tuple[str, str]) -> None:
+        """Write the state of the new version beside that of the old one, which stays as it is."""
+        for place in parts:
+            self._folder.remove(place)
+        new = JobState(state.batch_id, clocks=self._clocks(state.clocks), counters=self._counters(state), ledger=state.ledger)
+        kept = {stage.name: stage for stage in self._new.stages}
+        for name, tables in state.tables.items():
+            stage, is_having = stage_of(name)
+            if stage in kept or stage.rpartition("/")[0] in kept:
+                new.tables[name] = tables if is_having else self._tables(kept.get(stage), tables, changes)
+        for name, schema in state.schemas.items():
+            after = kept.get(name)
+            if isinstance(after, Aggregate):
+                before = self._stages[name]
+                assert isinstance(before, Aggregate), "a stage of another kind is refused"
+                new.schemas[name] = _reshaped_schema(schema, before, after)
+            elif name in kept or name.rpartition("/")[0] in kept:
+                new.schemas[name] = schema
+        for stage_name, after in kept.items():
+            buckets = state.counters.buckets(stage_name)
+            if isinstance(after, Aggregate) and buckets is not None:
+                self._move_buckets(after, buckets, state, changes, parts[1])
+        StateStore(self._folder.child(parts[0]), meanings=column_meanings(self._new)).snapshot(new)
+
+    def _tables(self, after: object, tables: Tables, changes: list[Change]) -> Tables:
+        if not isinstance(after, Aggregate):
+            return tables
+        before = self._stages[after.name]
+        assert isinstance(before, Aggregate), "a stage of another kind is refused"
+        added = [change.added_call for change in changes if change.added_call is not None and _is_of(change, after.name)]
+        if added:
+            self._note_beginning(before, tables)
+        return {name: _reshaped(frame, before, after) for name, frame in tables.items()}
+
+    def _note_beginning(self, before: Aggregate, tables: Tables) -> None:
+        held = steps_of(replace(self._old, stages=(before,)))[before.name].open_windows(tables)
+        if held is not None and held.height:
+            latest = held[START].max()
+            assert isinstance(latest, int)
+            self.beginnings[before.name] = max(self.beginnings.get(before.name, latest + 1), latest + 1)
+
+    def _move_buckets(self, after: Aggregate, buckets: int, state: JobState, changes: list[Change], place: str) -> None:
+        before = self._stages[after.name]
+        assert isinstance(before, Aggregate), "a stage of another kind is refused"
+        here = self._folder.path
+        old = BucketWork(before, f"{here}/{self._buckets}/{folder_name(before.name)}", "", 1, 1)
+        new = BucketWork(after, f"{here}/{place}/{folder_name(after.name)}", "", 1, 1)
+        for bucket in range(buckets):
+            share = old.store(bucket).load(state.batch_id, steps_of(replace(self._old, stages=(before,))))
+            tables = dict(self._tables(after, share.tables.get(before.name, {}), changes))
+            schema = share.schemas.get(before.name)
+            if schema is not None:
+                schema = _reshaped_schema(schema, before, after)
+            new.settle_in(bucket, tables, schema, state.batch_id)
+
+    def _clocks(self, clocks: Mapping[str, Clock]) -> dict[str, Clock]:
+        """A watermark goes on from where it stands, whatever the delay is now: windows that have closed do not close again, and those
+        that the new delay would have closed by now still close."""
+        found = dict(clocks)
+        delays = {stage.name: stage.clock.delay for stage in self._old.stages if isinstance(stage, Read)}
+        for stage in self._new.stages:
+            if isinstance(stage, Read) and stage.name in found and stage.name in delays:
+                found[stage.name] = _moved(found[stage.name], stage.clock.delay - delays[stage.name])
+        return found
+
+    def _counters(self, state: JobState) -> JobCounters:
+        kept = {stage.name for stage in self._new.stages}
+        found = state.counters.copy()
+        for name in list(found.stages):
+            if name not in kept and name.rpartition("/")[0] not in kept:
+                del found.stages[name]
+        return found
+
+
+def what_cannot_move(old: Job, new: Job, changes: list[Change], state: JobState) -> list[str]:
+    """What only the state itself, or both plans together, can tell: a sentence for each obstacle."""
+    found: list[str] = []
+    own = [
+        stage.name for stage in (*old.stages, *new.stages) if isinstance(stage, Aggregate) and stage.window is not None and _own_time(stage)
+    ]
+    if own and any(change.path == "watermark.delay_us" for change in changes):
+        found.append(f"{own[0]} has a watermark of its own, which the delay of the source would move, too")
+    stages = [stage for stage in new.stages if isinstance(stage, Aggregate)]
+    for change in changes:
+        after = next((stage for stage in stages if _is_of(change, stage.name)), None)
+        if change.added_call is None or after is None:
+            continue
+        if not _can_be_added(after, change.added_call):
+            found.append(f"{change.added_call} cannot be added to windows that are open: its parts are more than numbers that run up")
+        if state.tables.get(having_name(after.name)):
+            found.append(f"{after.name} remembers what HAVING let out, so no aggregate can be added to it")
+    return found
+
+
+def _own_time(stage: Aggregate) -> bool:
+    return stage.delay is not None or stage.time is not None or stage.punctuation is not None
+
+
+def _can_be_added(stage: Aggregate, call: str) -> bool:
+    """Whether NULL is a value of its parts like any other."""
+    item = next(item for item in stage.aggregates if render_expr(item.call) == call)
+    form = find_aggregate(item.call)
+    return form is not None and all(part.run is not None for part in form.parts)
+
+
+def _is_of(change: Change, stage: str) -> bool:
+    statement, _, part = stage.partition("/")
+    return change.statement == f"statement {statement}" + (f" ({part})" if part else "")
+
+
+def _known(before: Aggregate, after: Aggregate) -> Meanings:
+    """What the new plan wants of what the old one has: the rest is added as NULL."""
+    had = set(aggregate_meanings(before).values())
+    return {name: meaning for name, meaning in aggregate_meanings(after).items() if meaning in had}
+
+
+def _reshaped(frame: pl.DataFrame, before: Aggregate, after: Aggregate) -> pl.DataFrame:
+    """A table of state with the columns of the new plan, found by what they mean."""
+    table = frame.to_arrow()
+    told = describe([table.schema], aggregate_meanings(before))
+    known = pl.from_arrow(renaming(after.name, told, _known(before, after)).table(table))
+    assert isinstance(known, pl.DataFrame)
+    parts = [column for item in before.aggregates for column in part_names(item).values()]
+    if not set(parts) & set(frame.columns):
+        # What was said of windows has keys and no parts.
+        return known
+    wanted = [column for item in after.aggregates for column in part_names(item).values()]
+    return known.with_columns(pl.lit(None).alias(column) for column in wanted if column not in known.columns)
+
+
+def _reshaped_schema(schema: pa.Schema, before: Aggregate, after: Aggregate) -> pa.Schema:
+    """What rows come with: of a new aggregate no value has been seen, so its parts have no type yet."""
+    known = renaming(after.name, describe([schema], aggregate_meanings(before)), _known(before, after)).schema(schema)
+    wanted = [column for item in after.aggregates for column in part_names(item).values()]
+    return pa.schema([*known, *(pa.field(column, pa.null()) for column in wanted if column not in known.names)])
+
+
+def _moved(clock: Clock, by: int) -> Clock:
+    low, anchor = (None if value is None else value + by for value in (clock.low, clock.anchor))
+    return replace(clock, low=low, anchor=anchor)
