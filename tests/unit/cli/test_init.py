@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import Windrow
+from windrow.cli.project import chosen_for, compile_chosen
+from windrow.connectors.generator.fields import validate_fields
+from windrow.connectors.generator.settings import check_settings
+from windrow.model.statement import CreateStream
 from windrow.presets import PRESETS, files_of
 from windrow.testing import load_cases
 from windrow.testing.runner import script_of
@@ -62,3 +66,17 @@ def test_a_folder_that_cannot_be_written(windrow: Windrow) -> None:
 def test_every_preset_tells_what_it_is() -> None:
     for preset in PRESETS:
         assert {"README.md", "windrow.yaml", "sources.sql"} <= set(files_of(preset))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_made_up_rows_of_a_project_can_be_made(windrow: Windrow, preset: str) -> None:
+    """What the generator would say of its options when it starts."""
+    windrow("init", ".", "--preset", preset)
+    made = 0
+    for path in Path("queries").iterdir():
+        script = compile_chosen(str(path), chosen_for(str(path), "dev")).script
+        for stream in (one for one in script.statements if isinstance(one, CreateStream) and one.options.get("connector") == "generator"):
+            options = {entry.key: entry.value for entry in stream.options}
+            assert [*validate_fields(stream.columns, options), *check_settings(options)] == []
+            made += 1
+    assert made
