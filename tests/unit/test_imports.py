@@ -120,6 +120,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
         "execution.ledger_writer",
         "execution.measurements",
         "execution.time_sources",
+        "execution.violations",
         "execution.watermarks",
     ),
     ("tables",),

@@ -22,6 +22,7 @@ from windrow.check.rules.call_modifier import call_modifier
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
 from windrow.check.rules.constant_argument import constant_argument
+from windrow.check.rules.constraint import constraint
 from windrow.check.rules.drop import drop
 from windrow.check.rules.duplicate_column import duplicate_column
 from windrow.check.rules.duplicate_definition import duplicate_definition
@@ -94,6 +95,7 @@ RULES: tuple[Rule, ...] = (
     call_modifier,
     operand_type,
     condition,
+    constraint,
     misplaced_aggregate,
     not_grouped,
     over,

@@ -10,9 +10,11 @@ from windrow.catalog.relation import Names
 from windrow.catalog.schema import Catalog
 from windrow.catalog.scope import Binding, Scope, walk_scoped
 from windrow.catalog.typing import SelectScopes, names_under, select_scopes
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Expr, Node
 from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
 from windrow.model.statement import (
+    CreateStream,
     CreateStreamAs,
     CreateTableAs,
     Explain,
@@ -74,15 +76,22 @@ class Context:
     blocks: tuple[Block, ...]
     unions: tuple[UnionBlock, ...]
     lifetimes: Lifetimes
+    # What streams expect of their rows: a block for each, with a condition in each place.
+    expectations: tuple[Block, ...] = ()
     # Nothing else is wrong, so what is unknown is no broken definition but a stream of which no row was seen.
     has_unseen: bool = False
 
     def may_judge(self, binding: Binding) -> bool:
         return binding.is_known or self.has_unseen
 
+    @property
+    def judged(self) -> tuple[Block, ...]:
+        """Whatever has expressions: the queries, and what streams expect."""
+        return (*self.blocks, *self.expectations)
+
     def nodes(self) -> Iterator[tuple[Node, Scope, Place, Block]]:
         """Every expression node of the script."""
-        for block in self.blocks:
+        for block in self.judged:
             for place in block.places:
                 for node, scope in place.nodes:
                     yield node, scope, place, block
@@ -95,7 +104,31 @@ def build_context(script: Script, catalog: Catalog) -> Context:
         query = query_of(statement)
         if query is not None:
             visitor.visit(query, catalog, None, statement, is_outermost=True)
-    return Context(replace(script, statements=lives.current), catalog, tuple(visitor.blocks), tuple(visitor.unions), lives)
+    expectations = tuple(_expectations(statement, catalog) for statement in lives.current if constraints_of(statement))
+    return Context(
+        replace(script, statements=lives.current), catalog, tuple(visitor.blocks), tuple(visitor.unions), lives, expectations=expectations
+    )
+
+
+def constraints_of(statement: Statement) -> tuple[Constraint, ...]:
+    match statement:
+        case CreateStream(constraints=constraints) | CreateStreamAs(constraints=constraints):
+            return constraints
+        case Explain(statement=explained):
+            return constraints_of(explained)
+        case _:
+            return ()
+
+
+def _expectations(statement: Statement, catalog: Catalog) -> Block:
+    """The conditions of a stream's constraints, which see its rows as a query over it would."""
+    while isinstance(statement, Explain):
+        statement = statement.statement
+    assert isinstance(statement, CreateStream | CreateStreamAs)
+    select = Select((), NamedSource(statement.name))
+    scopes = select_scopes(select, catalog)
+    places = tuple(Place("CONSTRAINT", each.condition, scopes.rows) for each in statement.constraints)
+    return Block(select, scopes, statement, places, None, is_outermost=True)
 
 
 def query_of(statement: Statement) -> Query | None:

@@ -60,6 +60,8 @@ CODES: dict[str, str] = {
     "WR264": "the connector cannot be used on this side",
     "WR265": "a table that is refreshed by a column without a key, or not at all",
     "WR266": "two time zones in one file",
+    "WR267": "two constraints of a stream with the same name, or too many",
+    "WR268": "a constraint that asks for more than the row itself",
     "WR270": "unknown annotation",
     "WR271": "an annotation that is not understood",
     "WR272": "an annotation names a column that the rows do not have",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from windrow.cli.letter_view import raw_bytes
 from windrow.cli.states import histories_of
 from windrow.errors import UsageError
+from windrow.model.fate import Fate
+from windrow.plan.stages import Expect
 
 if TYPE_CHECKING:
     from windrow.jobs.history import JobHistory
@@ -55,11 +57,19 @@ def _ask(history: JobHistory, wanted: LetterFilter, mended: dict[str, bytes | No
         raise UsageError(
             "WR890", f"there is no dead letter {missing[0]} that was not replayed yet", "windrow dead-letters list --all shows every one"
         )
-    # What a source set aside has reached no statement; what one statement set aside, others may have counted.
-    able = [letter for letter in letters if letter["id"] and letter["statement"] is None and letter["source"] in sources]
+    judging = {stage.name for stage in history.job.stages if isinstance(stage, Expect)}
+    # What a source set aside has reached no statement; what one statement set aside, others may have counted, unless it had made the row.
+    able = [letter for letter in letters if letter["id"] and _can_return(letter, sources, judging)]
     if able:
         history.replays.ask_for([_mended(letter, mended) for letter in able])
     return len(able), len(letters) - len(able)
+
+
+def _can_return(letter: dict[str, Any], sources: set[str], judging: set[str]) -> bool:
+    """Whether a row was set aside before anybody saw it: by its source, or by the constraints of the statement that made it."""
+    if letter["statement"] is None:
+        return letter["source"] in sources
+    return letter["code"] == Fate.VIOLATION.code and letter["statement"] in judging
 
 
 def _mended(letter: dict[str, Any], mended: dict[str, bytes | None] | None) -> dict[str, Any]:

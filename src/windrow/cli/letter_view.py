@@ -58,10 +58,10 @@ def _first_of_each(records: Sequence[dict[str, Any]], limit: int) -> list[dict[s
 def _counts(records: Sequence[dict[str, Any]]) -> Table:
     from windrow.cli.screen import meaning_of, table
 
-    counts = Counter((record["code"], record["statement"] or record["source"]) for record in records)
+    counts = Counter((record["code"], record["statement"] or record["source"], record["constraint"] or "") for record in records)
     made = table("code", "count>", "set aside by", "because")
-    for (code, place), count in sorted(counts.items()):
-        made.add_row(code, f"{count:,}", place, meaning_of(code))
+    for (code, place, constraint), count in sorted(counts.items()):
+        made.add_row(code, f"{count:,}", place, meaning_of(code) + (f": {constraint}" if constraint else ""))
     return made
 
 

@@ -74,6 +74,9 @@ def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console)
     if dropped:
         say(console, f"dropped, as the options say: {sum(dropped.values()):,}")
         console.print(_reason_table(dropped))
+    if ledger.violations:
+        say(console, f"rows that violate a constraint: {sum(ledger.violations.values()):,}")
+        console.print(_violations_table(ledger))
     if ledger.is_balanced:
         which = " that could be read" if any(account.unread_files for account in ledger.sources.values()) else ""
         counted = f"each of {ledger.rows_in:,} rows{which} was aggregated or passed on, filtered out, set aside or dropped"
@@ -103,6 +106,16 @@ def waiting_line(output: OutputStatus, folder: str) -> str:
     """
     what = f"{output.waiting_rows:,} rows of {output.waiting_batches:,} batches"
     return f"{output.statement}: {what} wait for {output.connector}, in {folder}/spill; the next run delivers them"
+
+
+def _violations_table(ledger: Ledger) -> Table:
+    made = table("constraint", "count>", "of", "and then")
+    for of, account in _accounts(ledger):
+        for name, count in sorted(account.violations.items()):
+            made.add_row(name, f"{count:,}", of, "set aside: among the dead letters or the dropped rows above")
+        for name, count in sorted(account.warned.items()):
+            made.add_row(name, f"{count:,}", of, "passed on, with this warning")
+    return made
 
 
 def _accounts(ledger: Ledger) -> list[tuple[str, Account]]:

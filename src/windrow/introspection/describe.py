@@ -10,6 +10,7 @@ from windrow.introspection.answer import Answer
 from windrow.introspection.show import origin
 from windrow.introspection.view import View
 from windrow.model.statement import CreateStream, CreateTable, CreateTableAs, Describe
+from windrow.plan.expectations import before_expectations
 from windrow.plan.explain_facts import facts_of
 from windrow.plan.explain_metrics import show_alert, show_metric
 from windrow.plan.sources import plan_source, plan_table
@@ -64,5 +65,7 @@ def _stage_facts(relation: Relation, view: View) -> tuple[tuple[str, str], ...]:
         return facts_of(plan_source(definition), nothing).lines
     if isinstance(definition, CreateTable):
         return facts_of(plan_table(definition), nothing).lines
-    found = ((stage, job) for job in view.plan().jobs for stage in job.stages if stage.name == relation.name)
-    return next((facts_of(stage, job).lines for stage, job in found), ())
+    # Rows that are judged by constraints come out of a stage of their own.
+    names = (before_expectations(relation.name), relation.name)
+    found = ((stage, job) for name in names for job in view.plan().jobs for stage in job.stages if stage.name == name)
+    return tuple(dict.fromkeys(line for stage, job in found for line in facts_of(stage, job).lines))

@@ -40,11 +40,17 @@ class LetterFilter:
         return (
             (not self.ids or letter["id"] in self.ids)
             and (not self.codes or letter["code"] in self.codes)
-            and (self.by is None or self.by.lower() in ((letter["statement"] or "").lower(), letter["source"].lower()))
+            and (self.by is None or self.by.lower() in _makers(letter))
             and (self.since is None or (arrived is not None and arrived >= self.since))
             and (self.until is None or (arrived is not None and arrived < self.until))
             and (self.with_replayed or letter["replay"] is None)
         )
+
+
+def _makers(letter: Mapping[str, Any]) -> set[str]:
+    """The source and the statement of a letter, with the statement that a part of it belongs to."""
+    statement = (letter["statement"] or "").lower()
+    return {statement, statement.partition("/")[0], letter["source"].lower()}
 
 
 EVERY = LetterFilter(with_replayed=True)

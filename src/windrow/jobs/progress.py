@@ -85,6 +85,7 @@ class Progress:
             state_bytes=executor.state.bytes_held + sum(one.bytes_held for one in executor.state_backends.distributed.values()),
             late=_late(ledger),
             dead_letters=sum(ledger.dead_letters.values()),
+            violations=dict(ledger.violations),
             emitted=sum(account.emitted for account in ledger.statements.values()),
             batch_seconds=seconds,
             ledger=ledger,

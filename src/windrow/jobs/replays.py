@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -19,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from windrow.observe.ledger import TakenBack
 from windrow.spark.execution.dead_letters import SCHEMA, Place, place_of
 from windrow.storage import Folder
 
@@ -36,14 +36,26 @@ class Replay:
     letters: tuple[Letter, ...] = ()
 
     def of(self, source: str) -> list[Letter]:
-        return [letter for letter in self.letters if letter["source"] == source]
+        return [letter for letter in self.letters if letter["source"] == source and letter["statement"] is None]
 
     @property
-    def counts(self) -> dict[str, Counter[str]]:
-        """By source and code, as the ledger had booked them."""
-        found: dict[str, Counter[str]] = {}
+    def taken_back(self) -> dict[str, TakenBack]:
+        """By source, or by the statement that had set its own rows aside: as the ledger had booked them."""
+        found: dict[str, TakenBack] = {}
         for letter in self.letters:
-            found.setdefault(letter["source"], Counter())[letter["code"]] += 1
+            own = found.setdefault(letter["source"], TakenBack())
+            own.codes[letter["code"]] += 1
+            if letter.get("constraint") is not None:
+                own.constraints[letter["constraint"]] += 1
+        return found
+
+    @property
+    def returned(self) -> dict[str, list[Letter]]:
+        """Rows that a statement had given and set aside, by statement."""
+        found: dict[str, list[Letter]] = {}
+        for letter in self.letters:
+            if letter["statement"] is not None:
+                found.setdefault(letter["statement"], []).append(letter)
         return found
 
     @property

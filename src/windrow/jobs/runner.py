@@ -315,13 +315,14 @@ class RunningJob:
             rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)
         producers = None if self._tracing is None else Producers()
         given = self._batch_input(batch_id, rows, now)
-        result = self._executor.run(replace(given, replayed=replay.counts, measured=measured, producers=producers))
+        result = self._executor.run(
+            replace(given, replayed=replay.taken_back, returned=replay.returned, measured=measured, producers=producers)
+        )
         self._commit(result, replay)
         with measured.phase(Phase.COMMIT):
             self._refresh.after_batch(batch_id)
         self._progress.update(self._executor, result)
-        taken_again = sum(sum(codes.values()) for codes in replay.counts.values())
-        self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=taken_again)
+        self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=len(replay.letters))
         self._events.look()
         if self._tracing is not None:
             self._tracing.committed(result, producers)

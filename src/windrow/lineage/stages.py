@@ -11,6 +11,7 @@ from windrow.lineage.graph import EdgeKind
 from windrow.lineage.joins import joined, looked_up
 from windrow.lineage.origins import NOTHING, Columns, Origins, deciding, of_over, origins_of, through
 from windrow.lineage.table_queries import answer_of
+from windrow.model.constraint import judging
 from windrow.model.expr import Expr
 from windrow.model.system import Origin as SystemOrigin
 from windrow.model.system import system_column
@@ -19,6 +20,7 @@ from windrow.plan.explain_joins import as_written
 from windrow.plan.selects import ROW_TIME
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -71,6 +73,10 @@ def flow_of(stage: Stage, flows: Flows, stages: Mapping[str, Stage]) -> Flow:
             return _united(tuple(flows[part] for part in parts), columns)
         case InsertUnion():
             return _inserted(stage, flows)
+        case Expect(input=before, constraints=constraints):
+            given = flows[before]
+            conditions = tuple(each.condition for _, each in judging(constraints))
+            return given.with_rows(deciding(conditions, given.columns(), EdgeKind.FILTER))
         case UpsertTable(input=before, key=key):
             given = flows[before]
             known = given.columns()

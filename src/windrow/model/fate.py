@@ -17,6 +17,7 @@ class Fate(IntEnum):
     LATE_AT_SOURCE = 6
     FILTERED = 7
     REFUSED = 8
+    VIOLATION = 9
 
     @property
     def code(self) -> str:
@@ -36,5 +37,20 @@ FATE_CODES: dict[Fate, tuple[str, str]] = {
     Fate.LATE: ("WR705", "every window that the row belongs to has closed for good"),
     Fate.LATE_AT_SOURCE: ("WR706", "the row is older than its partition's watermark, and watermark.late_rows is drop"),
     Fate.REFUSED: ("WR707", "the output refuses the row for what it holds"),
+    Fate.VIOLATION: ("WR708", "the row violates a constraint of its stream"),
     Fate.FILTERED: ("", "the WHERE clause let it go"),
 }
+
+# A row that violates a constraint has this and the number of the constraint in its ``_fate``, so that violations are counted by name.
+FIRST_VIOLATION = 32
+MOST_CONSTRAINTS = 64
+"""So many fit into the byte that holds a fate."""
+
+
+def fate_of(number: int) -> Fate:
+    """What a number in ``_fate`` stands for.
+
+    >>> fate_of(5).name, fate_of(34).name
+    ('LATE', 'VIOLATION')
+    """
+    return Fate.VIOLATION if number >= FIRST_VIOLATION else Fate(number)

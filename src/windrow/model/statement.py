@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Column, Node
 from windrow.model.notes import Notes
 from windrow.model.options import Options
@@ -35,6 +36,7 @@ class CreateStream(StatementBase):
     name: str
     columns: tuple[ColumnDef, ...]
     options: Options
+    constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class CreateStreamAs(StatementBase):
     name: str
     query: Query
     options: Options = Options()
+    constraints: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True)

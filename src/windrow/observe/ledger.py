@@ -9,6 +9,14 @@ from typing import Any
 
 
 @dataclass
+class TakenBack:
+    """How many dead letters come once more, by code, and by the constraint that they violated."""
+
+    codes: Counter[str] = field(default_factory=Counter)
+    constraints: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
 class Account:
     """One source or one statement. ``dead`` and ``dropped`` are by reason code.
 
@@ -35,6 +43,9 @@ class Account:
     unsent: Counter[str] = field(default_factory=Counter)
     # Files that a source went on without, because they cannot be read: by its own notes, not by batches.
     unread_files: int = 0
+    # By the name of the constraint: rows that are dead letters or dropped for violating it, and rows that passed with a warning.
+    violations: Counter[str] = field(default_factory=Counter)
+    warned: Counter[str] = field(default_factory=Counter)
 
     @property
     def accounted(self) -> int:
@@ -70,12 +81,16 @@ class Account:
         self.spilled += other.spilled
         self.failed_over += other.failed_over
         self.unsent.update(other.unsent)
+        self.violations.update(other.violations)
+        self.violations = Counter({name: count for name, count in self.violations.items() if count})
+        self.warned.update(other.warned)
 
-    def take_back(self, dead: Mapping[str, int]) -> None:
+    def take_back(self, taken: TakenBack) -> None:
         """Rows that were set aside come once more: what they were counted as no longer holds."""
-        self.rows_in -= sum(dead.values())
-        self.dead.subtract(dead)
-        self.replayed.update(dead)
+        self.rows_in -= sum(taken.codes.values())
+        self.dead.subtract(taken.codes)
+        self.replayed.update(taken.codes)
+        self.violations.subtract(taken.constraints)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -94,6 +109,8 @@ class Account:
             "failed_over": self.failed_over,
             "unsent": dict(sorted(self.unsent.items())),
             "unread_files": self.unread_files,
+            "violations": dict(sorted(self.violations.items())),
+            "warned": dict(sorted(self.warned.items())),
         }
 
     @staticmethod
@@ -115,6 +132,8 @@ class Account:
             data.get("failed_over", 0),
             Counter(data.get("unsent", {})),
             data.get("unread_files", 0),
+            Counter(data.get("violations", {})),
+            Counter(data.get("warned", {})),
         )
 
 
@@ -156,6 +175,14 @@ class Ledger:
         every: Counter[str] = Counter()
         for account in (*self.sources.values(), *self.statements.values()):
             every.update(account.dead)
+        return every
+
+    @property
+    def violations(self) -> Counter[str]:
+        """Rows that violated a constraint, by its name, whether they were set aside or only warned of."""
+        every: Counter[str] = Counter()
+        for account in (*self.sources.values(), *self.statements.values()):
+            every.update(account.violations + account.warned)
         return every
 
     def to_json(self) -> dict[str, Any]:

@@ -264,6 +264,8 @@ class JobStatus:
     # What annotations count, by the name of the metric, and what is said of it.
     metrics: Mapping[str, MetricTotal] = field(default_factory=dict)
     metric_help: Mapping[str, str] = field(default_factory=dict)
+    # Rows that violated a constraint, by its name: set aside, or passed on with a warning.
+    violations: Mapping[str, int] = field(default_factory=dict)
 
     # Only outputs with another 'on.unavailable' than wait.
     outputs: tuple[OutputStatus, ...] = ()

@@ -9,6 +9,7 @@ from typing import assert_never
 from windrow.connectors.outage_options import WAIT
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
+from windrow.model.constraint import Constraint, OnViolation
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, WindowKind
@@ -17,6 +18,7 @@ from windrow.plan.explain_stream_joins import stream_join_facts
 from windrow.plan.own_times import GIVEN_TIME
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -45,6 +47,12 @@ HIDDEN = "***"
 # What becomes of a row, by the word of the option that decides it.
 _ENDS = {"dead_letter": "a dead letter", "drop": "dropped and counted", "fail": "the job stops", "arrival": "stamped with its arrival time"}
 
+_VIOLATIONS = {
+    OnViolation.DEAD_LETTER: "a dead letter",
+    OnViolation.DROP: "dropped and counted",
+    OnViolation.WARN: "counted, and the row goes on",
+    OnViolation.FAIL: "the job stops before anything of the batch is written",
+}
 _TOLD_ELSEWHERE = {"event.time.field", "event.time.format", "bad.rows", "bad.fields"}
 
 
@@ -85,6 +93,8 @@ def facts_of(stage: Stage, job: Job) -> Facts:
             return Facts("union all", name, (("parts", ", ".join(parts)), ("why", reason)))
         case InsertUnion():
             return Facts("insert union", stage.name, tuple(_collect(stage)))
+        case Expect():
+            return Facts("expect", stage.name, (*_expected(stage.constraints), ("why", stage.reason)))
         case UpsertTable():
             return Facts("upsert table", stage.name, tuple(_keep_latest(stage)))
         case Write(input=name, connector=connector, reason=reason, outage=outage):
@@ -163,8 +173,14 @@ def _read(stage: Read) -> Iterator[tuple[str, str]]:
     yield "watermark", _watermark(stage)
     bad_field = "NULL where the column allows it" if stage.bad_fields == "null" else _ENDS[stage.bad_fields]
     yield "bad rows", f"{_ENDS[stage.bad_rows]}; a bad field alone: {bad_field}"
+    yield from _expected(stage.constraints)
     if stage.time_zone != "UTC":
         yield "time zone", stage.time_zone
+
+
+def _expected(constraints: tuple[Constraint, ...]) -> Iterator[tuple[str, str]]:
+    for each in constraints:
+        yield "expects", f"{render_expr(each.condition)} ({each.name}), else: {_VIOLATIONS[each.on_violation]}"
 
 
 def _event_time(stage: Read) -> str:
@@ -302,7 +318,7 @@ def _origin(stage: Stage, job: Job) -> Stage:
     """The stage that gives a stage's rows their event time: filters and projections hand it on."""
     by_name = {each.name: each for each in job.stages}
     current = by_name.get(stage.inputs[0])
-    while isinstance(current, SubqueryLookup | Explode) or (
+    while isinstance(current, SubqueryLookup | Explode | Expect) or (
         isinstance(current, FilterProject) and not any(i.name.lower() == "_event_time" for i in current.items)
     ):
         current = by_name.get(current.input)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, assert_never
 
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Expr
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, UpdatePrevious
@@ -18,6 +19,7 @@ from windrow.plan.explain_stream_joins import stream_join_json
 from windrow.plan.physical import OperatorSpec, physical_plan
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -132,6 +134,13 @@ def _own(stage: Stage) -> dict[str, Any]:
                 "event_time": _time(time),
                 "is_strict": is_strict,
             }
+        case Expect(constraints=constraints, columns=columns, is_strict=is_strict):
+            return {
+                "kind": "expect",
+                "columns": [_column(column) for column in columns],
+                "constraints": _constraints(constraints),
+                "is_strict": is_strict,
+            }
         case UpsertTable(key=key, columns=columns, ttl=ttl):
             return {"kind": "upsert_table", "key": list(key), "columns": [_column(column) for column in columns], "state_ttl_us": ttl}
         case Write(input=name, connector=connector, columns=columns, key=key, outage=outage):
@@ -147,6 +156,10 @@ def _own(stage: Stage) -> dict[str, Any]:
             }
         case _:
             assert_never(stage)
+
+
+def _constraints(constraints: tuple[Constraint, ...]) -> list[dict[str, Any]]:
+    return [{"name": each.name, "expect": render_expr(each.condition), "on_violation": each.on_violation.policy} for each in constraints]
 
 
 def _column(column: ColumnDef) -> dict[str, Any]:
@@ -174,6 +187,7 @@ def _read(stage: Read) -> dict[str, Any]:
         "bad_rows": stage.bad_rows,
         "bad_fields": stage.bad_fields,
         "time_zone": stage.time_zone,
+        "constraints": _constraints(stage.constraints),
     }
 
 

@@ -10,6 +10,7 @@ from windrow.plan.explain_stream_joins import stream_join_label
 from windrow.plan.physical import physical_plan
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -78,6 +79,8 @@ def _label(stage: Stage) -> list[str]:
             return [name]
         case UnionAll(name=name) | InsertUnion(name=name):
             return [name, "all rows of its inputs"]
+        case Expect(name=name, constraints=constraints):
+            return [name, *(f"expects {render_expr(each.condition)}" for each in constraints)]
         case UpsertTable(name=name, key=key):
             return [name, f"the latest row per {', '.join(key)}" if key else "the latest row"]
         case Write(input=name, connector=connector):

@@ -16,7 +16,12 @@ from windrow.connectors.spec import OptionSpec
 
 # Of a stage of any kind: words for a reader. Of some kinds: what follows from the rest of the file, or may change at any time.
 _NEVER_COUNTS = {"reason", "rewrites"}
-_DOES_NOT_COUNT = {"read": {"projected_columns"}, "load_table": {"projected_columns", "refresh_us"}, "write": {"columns", "key", "outage"}}
+_DOES_NOT_COUNT = {
+    "read": {"projected_columns", "constraints"},
+    "load_table": {"projected_columns", "refresh_us", "constraints"},
+    "expect": {"columns", "constraints"},
+    "write": {"columns", "key", "outage"},
+}
 
 
 def fingerprint(job: Mapping[str, Any]) -> str:

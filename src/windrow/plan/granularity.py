@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.model.window_kinds import CountedKind, FixedKind
-from windrow.plan.stages import Aggregate, FilterProject, PartialShape, Read, Stage, UnionAll
+from windrow.plan.stages import Aggregate, Expect, FilterProject, PartialShape, Read, Stage, UnionAll
 
 
 def judge_row_by_row(members: list[Stage]) -> list[Stage]:
@@ -15,7 +15,7 @@ def judge_row_by_row(members: list[Stage]) -> list[Stage]:
         match stage:
             case Read():
                 sources[stage.name] = frozenset({stage.name})
-            case FilterProject() | UnionAll() | Aggregate():
+            case FilterProject() | UnionAll() | Expect() | Aggregate():
                 found = [sources.get(name, frozenset()) for name in stage.inputs]
                 sources[stage.name] = frozenset().union(*found) if all(found) and not isinstance(stage, Aggregate) else frozenset()
             case _:

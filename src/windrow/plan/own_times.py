@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.model.expr import Column
-from windrow.plan.stages import Aggregate, Explode, FilterProject, LookupJoin, Read, Stage, StreamJoin, UnionAll
+from windrow.plan.stages import Aggregate, Expect, Explode, FilterProject, LookupJoin, Read, Stage, StreamJoin, UnionAll
 
 # Where a query before has said what the event time of its rows is.
 GIVEN_TIME = Column("_event_time")
@@ -38,7 +38,7 @@ def _gives_time(stage: Stage, known: dict[str, Stage]) -> bool:
 
 def _hands_on(stage: Stage, given: set[str]) -> bool:
     match stage:
-        case FilterProject() | Explode() | UnionAll():
+        case FilterProject() | Explode() | UnionAll() | Expect():
             return all(name in given for name in stage.inputs)
         case LookupJoin():
             return stage.stream.input in given

@@ -36,6 +36,7 @@ from windrow.model.statement import (
 )
 from windrow.model.system import system_column
 from windrow.model.types import ColumnDef
+from windrow.plan.expectations import before_expectations, bound_constraints, plan_expectations
 from windrow.plan.exploding import plan_views, views_of
 from windrow.plan.job_grouping import group_jobs
 from windrow.plan.job_names import file_name, name_jobs
@@ -210,12 +211,13 @@ def bare_names(script: Script) -> list[str]:
 
 def _plan_statement(statement: Statement, names: _Names, bare_sink: str) -> Iterable[Stage]:
     match statement:
-        case CreateStream():
-            yield plan_source(statement)
+        case CreateStream(name=name, constraints=constraints, options=options):
+            yield replace(plan_source(statement), constraints=bound_constraints(name, constraints, names.typed({}), options))
         case CreateTable():
             yield plan_table(statement)
         case CreateStreamAs(name=name, query=query, options=options):
-            yield from _plan_query(name, query, options, names, {})
+            yield from _plan_query(_rows_of(statement), query, options, names, {})
+            yield from _plan_expectations(statement, names)
             if options.get("connector"):
                 yield _write(name, options, _shape(query, names))
         case CreateTableAs():
@@ -236,7 +238,8 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
     columns = names.typed({}).relation(name).columns  # type: ignore[union-attr]  # it is defined by this very statement
     key: tuple[str, ...] | None = ()
     if not isinstance(statement, CreateTableAs):
-        yield from _plan_writers(name, statement, inserts, columns, names)
+        yield from _plan_writers(_rows_of(statement), statement, inserts, columns, names)
+        yield from _plan_expectations(statement, names)
     else:
         rows = f"{name}/rows"
         yield from _plan_writers(rows, statement, inserts, columns, names)
@@ -246,6 +249,19 @@ def _plan_target(statement: Statement, inserts: list[InsertInto], names: _Names)
         yield UpsertTable(name, rows, key, columns, ttl, f"a table is the latest row per {', '.join(key)}" if key else "there is one group")
     if options.get("connector"):
         yield _write(name, options, (columns, key or ()))
+
+
+def _rows_of(statement: CreateStream | CreateStreamAs) -> str:
+    """What the stage that gives the rows of a stream is called: its constraints have still to judge them."""
+    return before_expectations(statement.name) if statement.constraints else statement.name
+
+
+def _plan_expectations(statement: CreateStream | CreateStreamAs, names: _Names) -> Iterable[Stage]:
+    if statement.constraints:
+        typed = names.typed({})
+        columns = typed.relation(statement.name).columns  # type: ignore[union-attr]  # it is defined by this very statement
+        rows = _rows_of(statement)
+        yield plan_expectations(statement.name, rows, statement.constraints, columns, typed, statement.options)
 
 
 def _shape(query: Query, names: _Names) -> tuple[tuple[ColumnDef, ...], tuple[str, ...]]:

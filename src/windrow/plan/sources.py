@@ -45,6 +45,7 @@ def plan_source(statement: CreateStream) -> Read:
         bad_fields=_choice(options, "bad.fields", "null"),
         time_zone=zone_named(options.get("time.zone") or UTC),
         reason=spec.summary,
+        constraints=statement.constraints,
     )
 
 

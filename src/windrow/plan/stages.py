@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from windrow.aggregates import takes_whole_rows
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Alert, Metric
 from windrow.model.query import Query
@@ -56,6 +57,8 @@ class Read:
     reason: str = ""
     # Where rows are text, these columns alone are decoded: nobody asks for the others but in rows that are set aside.
     projected_columns: tuple[str, ...] | None = None
+    # What is expected of each row. It may change while the state stays.
+    constraints: tuple[Constraint, ...] = field(default=(), repr=False)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -501,6 +504,25 @@ class InsertUnion:
 
 
 @dataclass(frozen=True)
+class Expect:
+    """Rows of a query are judged by its constraints, one by one; nothing is remembered.
+
+    What is expected may change while the state stays: it says nothing about the rows that were let through before.
+    """
+
+    name: str
+    input: str
+    columns: tuple[ColumnDef, ...]
+    constraints: tuple[Constraint, ...] = field(default=(), repr=False)
+    is_strict: bool = False
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
 class UpsertTable:
     """A table that a query makes: the latest row per key. Its changes flow on, and joins look it up as it stands after them."""
 
@@ -558,6 +580,7 @@ Stage = (
     | LateRows
     | UnionAll
     | InsertUnion
+    | Expect
     | UpsertTable
     | Write
 )

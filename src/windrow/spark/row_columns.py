@@ -32,6 +32,7 @@ INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
 
 # Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
 LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
+WARNED = "_warned"  # prefix of the columns that count rows which violate a constraint and pass
 # Columns by which rows that are in the driver are accounted for.
 RIDING = (JUDGED, LANE, ROW, GREATEST, BEHIND)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from windrow.model.constraint import Constraint
 from windrow.model.options import Options
 from windrow.model.query import Query
 from windrow.model.statement import (
@@ -22,6 +23,7 @@ from windrow.model.statement import (
     Statement,
 )
 from windrow.model.types import Array, ColumnDef, DataType, Map, Struct
+from windrow.sql.constraints import render_constraint
 from windrow.sql.layout import query_lines, render_options
 from windrow.sql.words import quote_name, quote_string
 
@@ -59,15 +61,16 @@ def escape_placeholders(text: str) -> str:
 
 def _statement(statement: Statement) -> str:
     match statement:
-        case CreateStream(name=name, columns=columns, options=options):
-            return _create("STREAM", name, [_column(column) for column in columns], options)
+        case CreateStream(name=name, columns=columns, options=options, constraints=constraints):
+            entries = [*(_column(column) for column in columns), *map(render_constraint, constraints)]
+            return _create("STREAM", name, entries, options)
         case CreateTable(name=name, columns=columns, primary_key=keys, options=options):
             entries = [_column(column) for column in columns]
             if keys:
                 entries.append(f"PRIMARY KEY ({', '.join(map(quote_name, keys))})")
             return _create("TABLE", name, entries, options)
-        case CreateStreamAs(name=name, query=query, options=options):
-            return _create_as("STREAM", name, query, options)
+        case CreateStreamAs(name=name, query=query, options=options, constraints=constraints):
+            return _create_as("STREAM", name, query, options, constraints)
         case CreateTableAs(name=name, query=query, options=options):
             return _create_as("TABLE", name, query, options)
         case CreateFunction(name=name, parameters=parameters, returns=returns, target=target):
@@ -91,15 +94,20 @@ def _statement(statement: Statement) -> str:
 
 
 def _create(kind: str, name: str, entries: list[str], options: Options) -> str:
-    line = f"CREATE {kind} {quote_name(name)}"
-    if entries:
-        one_line = f"{line} ({', '.join(entries)})"
-        line = one_line if len(one_line) <= _WIDTH else f"{line} (\n  " + ",\n  ".join(entries) + "\n)"
+    line = _listed(f"CREATE {kind} {quote_name(name)}", entries)
     return f"{line}\n{render_options(options)}" if options else line
 
 
-def _create_as(kind: str, name: str, query: Query, options: Options) -> str:
-    lines = [f"CREATE {kind} {quote_name(name)} AS", *query_lines(query)]
+def _listed(line: str, entries: list[str]) -> str:
+    if not entries:
+        return line
+    one_line = f"{line} ({', '.join(entries)})"
+    return one_line if len(one_line) <= _WIDTH else f"{line} (\n  " + ",\n  ".join(entries) + "\n)"
+
+
+def _create_as(kind: str, name: str, query: Query, options: Options, constraints: tuple[Constraint, ...] = ()) -> str:
+    head = _listed(f"CREATE {kind} {quote_name(name)}", list(map(render_constraint, constraints)))
+    lines = [f"{head} AS", *query_lines(query)]
     return "\n".join([*lines, render_options(options)] if options else lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Column
 from windrow.model.options import Options
 from windrow.model.query import Select
@@ -24,6 +25,7 @@ from windrow.model.statement import (
 )
 from windrow.model.types import ColumnDef
 from windrow.sql import codes
+from windrow.sql.constraints import at_constraint, read_constraint
 from windrow.sql.cursor import Cursor
 from windrow.sql.data_types import read_type
 from windrow.sql.dialect import Kind, Token
@@ -78,27 +80,27 @@ def _read_create(cursor: Cursor) -> Statement:
 def _read_create_source(cursor: Cursor, is_table: bool) -> Statement:
     kind = "table" if is_table else "stream"
     name = cursor.name(f"the name of a {kind}")
-    has_columns = cursor.at("(")
-    listed = _read_columns(cursor, is_table) if has_columns else _Listed()
+    listed = _read_columns(cursor, is_table) if cursor.at("(") else _Listed()
+    has_columns = bool(listed.columns)
     options = read_options(cursor) if at_options(cursor) else Options()
     if listed.watermark is not None:
         options = with_watermark(cursor, options, listed.watermark)
     if not has_columns and cursor.take("AS"):
-        return _read_create_as(cursor, name, options, is_table)
+        return _read_create_as(cursor, name, options, is_table, tuple(listed.constraints))
     if not has_columns and not options:
         raise cursor.expected("( and columns, AS and a query, or WITH (...)", "AS", "WITH")
     columns, keys = tuple(listed.columns), listed.keys or tuple(listed.beside)
-    return CreateTable(name, columns, keys, options) if is_table else CreateStream(name, columns, options)
+    return CreateTable(name, columns, keys, options) if is_table else CreateStream(name, columns, options, tuple(listed.constraints))
 
 
-def _read_create_as(cursor: Cursor, name: str, early: Options, is_table: bool) -> Statement:
+def _read_create_as(cursor: Cursor, name: str, early: Options, is_table: bool, constraints: tuple[Constraint, ...]) -> Statement:
     query, options = read_query_with_options(cursor)
     if at_options(cursor) and not options:
         options = read_options(cursor)
     if early and options:
         raise cursor.fault(codes.REPEATED, "WITH (...) is given twice", options.span, "keep one WITH, after the query")
     both = early or options
-    return CreateTableAs(name, query, both) if is_table else CreateStreamAs(name, query, both)
+    return CreateTableAs(name, query, both) if is_table else CreateStreamAs(name, query, both, constraints)
 
 
 @dataclass
@@ -109,15 +111,18 @@ class _Listed:
     keys: tuple[str, ...] = ()
     beside: list[str] = field(default_factory=list)
     watermark: WatermarkFor | None = None
+    constraints: list[Constraint] = field(default_factory=list)
 
 
 def _read_columns(cursor: Cursor, is_table: bool) -> _Listed:
-    """The columns, the names that PRIMARY KEY marks, and WATERMARK FOR."""
+    """The columns, the names that PRIMARY KEY marks, WATERMARK FOR, and what is expected of rows."""
     cursor.expect("(")
     listed = _Listed()
-    while not listed.columns or cursor.take(","):
+    while not (listed.columns or listed.constraints) or cursor.take(","):
         word = cursor.peek()
-        if cursor.at("PRIMARY", "KEY") and listed.columns:
+        if at_constraint(cursor):
+            listed.constraints.append(read_constraint(cursor, is_table))
+        elif cursor.at("PRIMARY", "KEY") and listed.columns:
             _read_listed_key(cursor, listed, is_table)
         elif cursor.at("WATERMARK", "FOR") and listed.columns:
             if listed.watermark is not None:

@@ -78,6 +78,8 @@ class Outcome:
         # In a batch they stand as Spark's tasks gave them, which is by chance.
         for letter in sorted(result.dead_letters, key=self._arrival):
             row = {**dict(letter.row), **letter.values, **_lateness(letter)}
+            if letter.constraint is not None:
+                row["_constraint"] = letter.constraint
             self.dead_letters.append(row)
             stream = self.late_streams.get(letter.statement or "")
             if letter.fate is Fate.LATE and stream is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from windrow.jobs import replays
 from windrow.jobs.replays import ReplayLog
 from windrow.model.fate import Fate
+from windrow.observe.ledger import TakenBack
 from windrow.spark.execution.dead_letters import DeadLetter, to_table
 from windrow.storage import LocalFolder
 
@@ -52,7 +54,7 @@ def test_a_letter_that_is_asked_for_twice_is_taken_once(log: ReplayLog) -> None:
 def test_what_a_replayed_row_was_counted_as(log: ReplayLog) -> None:
     log.ask_for(letters(3, 2))
     replay = log.plan(5)
-    assert replay.counts == {"t": {"WR701": 2}}
+    assert replay.taken_back == {"t": TakenBack(Counter({"WR701": 2}))}
     assert set(replay.attempts.values()) == {1}
 
 

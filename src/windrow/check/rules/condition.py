@@ -1,4 +1,4 @@
-"""WR224: WHERE, HAVING, ON and their like need true or false."""
+"""WR224: WHERE, HAVING, ON, EXPECT and their like need true or false."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Case, Expr
 from windrow.sql import render_expr
 
-_CONDITIONS = frozenset({"WHERE", "HAVING", "QUALIFY", "ON", "WATERMARK", "TRIGGER"})
+_CONDITIONS = frozenset({"WHERE", "HAVING", "QUALIFY", "ON", "WATERMARK", "TRIGGER", "CONSTRAINT"})
 
 
 def condition(context: Context) -> Iterator[Diagnostic]:
-    for block in context.blocks:
+    for block in context.judged:
         for place in block.places:
             if place.clause in _CONDITIONS:
                 yield from _judge(place.clause, place.expr, place.scope)

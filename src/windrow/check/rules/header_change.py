@@ -12,7 +12,7 @@ from windrow.sql import render_expr
 
 
 def header_change(context: Context) -> Iterator[Diagnostic]:
-    for block in context.blocks:
+    for block in context.judged:
         for place in block.places:
             yield from _branches(place) if place.clause == "SELECT" else _elsewhere(place)
 

@@ -12,10 +12,14 @@ from windrow.model.expr import Call, Node, Over, children
 from windrow.model.query import Select, Union
 
 _ALLOWED = frozenset({"SELECT", "HAVING", "QUALIFY", "ORDER BY"})
+_HINTS = {
+    "WHERE": "move the condition to HAVING",
+    "CONSTRAINT": "a constraint judges each row by itself: declare it on the stream of a query that aggregates",
+}
 
 
 def misplaced_aggregate(context: Context) -> Iterator[Diagnostic]:
-    for block in context.blocks:
+    for block in context.judged:
         for place in block.places:
             if place.clause in _ALLOWED:
                 yield from _nested(place.expr, place.scope.names)
@@ -37,7 +41,7 @@ def _aggregates(node: Node, names: Names) -> Iterator[Call]:
 
 def _forbidden(place: Place, names: Names) -> Iterator[Diagnostic]:
     for call in _aggregates(place.expr, names):
-        hint = "move the condition to HAVING" if place.clause == "WHERE" else f"move {call.name} to SELECT or HAVING"
+        hint = _HINTS.get(place.clause, f"move {call.name} to SELECT or HAVING")
         yield Diagnostic("WR230", f"aggregate {call.name} cannot stand in {place.clause}", call.name_span or call.span, hint)
 
 

@@ -18,7 +18,7 @@ from windrow.sql.words import UNIT_SPELLINGS, quote_string
 
 
 def unknown_column(context: Context) -> Iterator[Diagnostic]:
-    for block in context.blocks:
+    for block in context.judged:
         for place in block.places:
             yield from _judge_place(place, block, context)
 

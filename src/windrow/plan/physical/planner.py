@@ -14,6 +14,7 @@ from windrow.plan.physical.strategies import Accounting, Load, Lookup, Over, Pro
 from windrow.plan.sharing import SharedAggregation, shared_feeds
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -85,6 +86,10 @@ class _Planner:
                 return (Choice(Rows.PASS_ON, f"{of} has set them aside in the driver"),)
             case UnionAll() | InsertUnion():
                 return (Choice(Rows.UNION, "its inputs are read as one"),)
+            case Expect(input=given):
+                is_there = driver_columns(self._job.stage(given), self._job) is not None
+                where = "are in the driver" if is_there else "are kept for the batch, to be counted and passed on"
+                return (Choice(Rows.JUDGE, f"the rows of {given} {where}"),)
             case UpsertTable():
                 reason = "joins look it up as it stands after the rows of a batch"
                 return Choice(Rows.LATEST, reason), Choice(State.DRIVER, "tables that queries make are held there")

@@ -9,6 +9,7 @@ from windrow.model.system import SYSTEM_COLUMNS, Origin, system_column
 from windrow.plan.stages import (
     Aggregate,
     AggregateItem,
+    Expect,
     FilterProject,
     IntervalJoin,
     Job,
@@ -97,6 +98,8 @@ def driver_columns(stage: Stage, job: Job) -> set[str] | None:
             return {*(column.name for column in source.columns), *_ALWAYS} if isinstance(source, Read) else set(_ALWAYS)
         case WindowRows():
             return set(_ALWAYS)
+        case Expect(input=input_name):
+            return driver_columns(job.stage(input_name), job)
         case FilterProject(items=items, limit=limit) if limit is not None or is_only_renamed(stage, job):
             return {*(item.name for item in items if item.expr is not None), *_ALWAYS}
         case _:

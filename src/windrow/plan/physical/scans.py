@@ -43,7 +43,7 @@ def _aggregation_that_accounts(read: Read, job: Job, facts: RunFacts, shared: di
     It is the only reader, or the first of those that share what they read.
     """
     readers, partitions = job.readers_of(read.name), facts.source(read.name).partitions
-    if partitions is None or partitions > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn":
+    if partitions is None or partitions > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn" or read.constraints:
         return None
     first = readers[0] if readers else None
     if not isinstance(first, Aggregate) or first.on_arrival or has_own_clock(first):
@@ -61,6 +61,8 @@ def _why_not_in_aggregation(read: Read, job: Job, facts: RunFacts) -> str:
         return f"it has more than {MOST_CLOCK_COLUMNS} partitions, too many for a column of the aggregation each"
     if read.clock.late_rows == "warn":
         return "rows behind the watermark of the source are counted, and no aggregation knows these"
+    if read.constraints:
+        return "rows that violate its constraints are counted by name, and no aggregation knows these"
     if first.on_arrival or has_own_clock(first):
         return f"{first.name} has a clock of its own"
     return "several statements read it, each in its own way"
@@ -128,7 +130,7 @@ def sink_counted_stage(job: Job) -> tuple[Read, FilterProject] | None:
     What is computed of a row that does not pass is left to chance, so nothing may be that stops a job or costs a call.
     """
     match job.stages:
-        case (Read() as read, FilterProject(limit=None, order_by=(), is_strict=False) as stage, Write()) if not job.functions:
+        case (Read(constraints=()) as read, FilterProject(limit=None, order_by=(), is_strict=False) as stage, Write()) if not job.functions:
             return read, stage
         case _:
             return None
@@ -139,7 +141,7 @@ def sole_join(read: Read, job: Job) -> tuple[StreamJoin, int] | None:
     what they hold may stop it.
     """
     readers = job.readers_of(read.name)
-    if len(readers) != 1 or not isinstance(join := readers[0], StreamJoin) or join.is_strict:
+    if len(readers) != 1 or not isinstance(join := readers[0], StreamJoin) or join.is_strict or read.constraints:
         return None
     sides = [side.input for side in (join.left, join.right)]
     return (join, sides.index(read.name)) if sides.count(read.name) == 1 else None

@@ -120,6 +120,7 @@ class Rows(Strategy):
     UNNEST = "rows are taken out of the windows that hold them, in the driver"
     PASS_ON = "rows are passed on as they are"
     UNION = "a union of Spark, by name"
+    JUDGE = "each is judged by the constraints of its stream"
     LATEST = "the latest row of each key, in the driver"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from windrow.observe.ledger import Ledger
+from windrow.observe.ledger import Ledger, TakenBack
 from windrow.observe.traces import Producers
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.measurements import BatchMeasurements
@@ -34,8 +34,10 @@ class BatchInput:
     now: int
     is_end: bool = False
     force_watermark: int | None = None
-    # Rows among those of the frames that had been set aside before, by source and by the code they were set aside with.
-    replayed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    # Rows that had been set aside before and come once more, by source or statement.
+    replayed: Mapping[str, TakenBack] = field(default_factory=dict)
+    # Of these, the rows that statements had given: letters, by statement. Those of sources are among the rows.
+    returned: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     # What sources state themselves about how far they have come: the watermark after this batch.
     stated_watermarks: Mapping[str, int] = field(default_factory=dict)
     measured: BatchMeasurements = field(default_factory=BatchMeasurements)

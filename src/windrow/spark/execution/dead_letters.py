@@ -42,6 +42,8 @@ SCHEMA = pa.schema(
         ("window_end", pa.timestamp("us", tz="UTC")),
         ("raw", pa.binary()),
         ("row", pa.string()),
+        # The name of the constraint that a row violates.
+        ("constraint", pa.string()),
     ]
 )
 
@@ -72,6 +74,7 @@ class DeadLetter:
     # Said instead of what the fate means: by the system outside, of a row that it refused, or by a join without windows.
     why: str | None = None
     late: Lateness | None = None
+    constraint: str | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -102,6 +105,7 @@ class DeadLetter:
             "window_end": None if self.late is None else instant(self.late.window_end),
             "raw": raw.encode() if isinstance(raw, str) else raw,
             "row": json.dumps(self.values, default=json_value, ensure_ascii=False),
+            "constraint": self.constraint,
         }
 
 
@@ -130,12 +134,13 @@ def json_value(value: Any) -> Any:
     return str(value)
 
 
-Place = tuple[str, str | None, int | None, int | None]
+Place = tuple[str, str | None, int | None, int | None, str | None]
 
 
 def place_of(record: Mapping[str, Any]) -> Place:
-    """Where the row of a letter stood: by this it is known again when it comes a second time."""
-    return record["source"], record["topic"], record["partition"], record["offset"]
+    """Where the row of a letter stood: by this it is known again when it comes a second time. What a statement gave stood nowhere."""
+    own = record["row"] if record["offset"] is None else None
+    return record["source"], record["topic"], record["partition"], record["offset"], own
 
 
 def to_table(letters: list[DeadLetter], attempts: Mapping[Place, int] | None = None) -> pa.Table:

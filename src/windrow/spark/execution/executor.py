@@ -88,8 +88,9 @@ class BatchExecutor:
         run = BatchContext(batch, result, self.state, clocks, dict(clocks), self.state.counters.copy())
         self._plan_again()
         self.tables.settle(result)
-        for name, codes in batch.replayed.items():
-            result.ledger.source(name).take_back(codes)
+        for name, taken in batch.replayed.items():
+            account = result.ledger.statement(name) if name in batch.returned else result.ledger.source(name)
+            account.take_back(taken)
         for operator in self.operators:
             with batch.measured.operator(operator.name, operator.phase):
                 operator.process(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,11 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.errors import JobError
-from windrow.model.fate import Fate
+from windrow.model.constraint import OnViolation, judging, warning
+from windrow.model.fate import FIRST_VIOLATION, Fate, fate_of
 from windrow.observe.ledger import Account, Ledger
 from windrow.plan.stages import FilterProject, Job, OverAggregate, Read
+from windrow.spark.compile.constraints import violates_sql
 from windrow.spark.compile.expressions import of_batch, to_sql
 from windrow.spark.execution.dead_letters import DeadLetter
+from windrow.spark.execution.violations import record_violations, record_warnings, refuse_violation, violation_letters
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import LazyRelation, QueryRunner
 from windrow.spark.row_columns import (
@@ -29,6 +33,7 @@ from windrow.spark.row_columns import (
     ROW,
     ROWS_COUNT,
     SOURCE_WATERMARK,
+    WARNED,
     WATERMARK_NEUTRAL_FATES,
 )
 from windrow.spark.scan.diverted_rows import diverted_row, unpack_rows
@@ -79,9 +84,13 @@ class LedgerWriter:
         marks = self.marks(read, rows.columns, clock)
         columns = [f"count(1) AS {ROWS_COUNT}", f"max({GREATEST}) AS {GREATEST}", f"count_if({BEHIND}) AS {BEHIND}"]
         columns += (f"count_if({passes_sql(stage)}) AS {PASSED}{index}" for index, stage in enumerate(filters))
+        warnings = warning(read.constraints)
+        columns += (f"count_if({FATE} = 0 AND {violates_sql(each)}) AS {WARNED}{index}" for index, each in enumerate(warnings))
         by = f"{FATE}, {LANE}, {ROW}"
         placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in marks.items())}"
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
+        for index, each in enumerate(warnings):
+            record_warnings(result.ledger.source(read.name), each, pc.sum(found[f"{WARNED}{index}"]).as_py() or 0)
         return self.book(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows, result)
 
     def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
@@ -143,7 +152,7 @@ class LedgerWriter:
         account.rows_in += sum(counts.values())
         if LANE in fed.column_names:
             _count_by_partition(result.partitions.setdefault(name, {}), fed)
-        account.passed += sum(count for fate, count in counts.items() if fate not in SOURCE_FATES)
+        account.passed += sum(count for fate, count in counts.items() if fate not in (*SOURCE_FATES, Fate.VIOLATION))
         for fate in SOURCE_FATES:
             if not (count := counts.get(fate, 0)):
                 continue
@@ -153,6 +162,8 @@ class LedgerWriter:
             record_set_aside(account, fate, policy, count)
             if policy == "dead_letter":
                 result.dead_letters.extend(_letters(fate, name, fed.filter(pc.equal(fed[JUDGED], fate.value)), batch_id))
+        if counts.get(Fate.VIOLATION):
+            _record_source_violations(read, fed, batch_id, result)
 
     def record_statement_fates(self, statement: str, source: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
         """Rows that a statement itself could not place in time: its own event time is missing or far in the future."""
@@ -186,7 +197,26 @@ class LedgerWriter:
 def counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
     """How many rows came to each end."""
     sums = fed.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
-    return {Fate(row[JUDGED]): row[f"{ROWS_COUNT}_sum"] for row in sums}
+    counts: Counter[Fate] = Counter()
+    for row in sums:
+        counts[fate_of(row[JUDGED])] += row[f"{ROWS_COUNT}_sum"]
+    return counts
+
+
+def _record_source_violations(read: Read, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
+    """Each row under the constraint that set it aside."""
+    for number, each in judging(read.constraints):
+        rows = fed.filter(pc.equal(fed[JUDGED], FIRST_VIOLATION + number))
+        count = pc.sum(rows[ROWS_COUNT]).as_py() or 0
+        if not count:
+            continue
+        counted = zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True)
+        letters = violation_letters(each, read.name, None, (row for row, times in counted for _ in range(times)), batch_id)
+        if each.on_violation is OnViolation.FAIL:
+            refuse_violation(f"source {read.name}", each, count, letters[0])
+        record_violations(result.ledger.source(read.name), each, count)
+        if each.on_violation is OnViolation.DEAD_LETTER:
+            result.dead_letters.extend(letters)
 
 
 def _refuse(source: str, fate: Fate, count: int) -> None:
@@ -310,6 +340,6 @@ def _count_by_partition(counts: dict[int, int], found: pa.Table) -> None:
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
     still = pa.array([fate.value for fate in WATERMARK_NEUTRAL_FATES], found[JUDGED].type)
-    moving = found.filter(pc.invert(pc.is_in(found[JUDGED], still)))
+    moving = found.filter(pc.and_(pc.invert(pc.is_in(found[JUDGED], still)), pc.less(found[JUDGED], FIRST_VIOLATION)))
     reached = moving.group_by(LANE).aggregate([(GREATEST, "max")]).to_pylist()
     return {row[LANE]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from windrow.plan.physical import OperatorSpec
 from windrow.plan.stages import (
     Aggregate,
+    Expect,
     Explode,
     FilterProject,
     InsertUnion,
@@ -25,6 +26,7 @@ from windrow.plan.stages import (
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.spark.operators.aggregate import AggregateOperator
 from windrow.spark.operators.base import Operator
+from windrow.spark.operators.expect import ExpectOperator
 from windrow.spark.operators.explode import ExplodeOperator
 from windrow.spark.operators.filter_project import FilterProjectOperator
 from windrow.spark.operators.insert_union import InsertUnionOperator
@@ -69,6 +71,8 @@ def operator_of(spec: OperatorSpec) -> Operator[Any]:
             return UnionAllOperator(spec, stage)
         case InsertUnion() as stage:
             return InsertUnionOperator(spec, stage)
+        case Expect() as stage:
+            return ExpectOperator(spec, stage)
         case UpsertTable() as stage:
             return UpsertTableOperator(spec, stage)
         case Write() as stage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.plan.physical.renames import form_of
-from windrow.plan.stages import Aggregate, Explode, FilterProject, Job, LateRows, PartialShape, Read, Stage, Write
+from windrow.plan.stages import Aggregate, Expect, Explode, FilterProject, Job, LateRows, PartialShape, Read, Stage, Write
 
 
 def needs_order(job: Job) -> bool:
@@ -16,7 +16,7 @@ def _asks(stage: Stage, job: Job) -> bool:
     match stage:
         case Read(clock=clock):
             return clock.granularity == "row"
-        case LateRows() | Explode():
+        case LateRows() | Explode() | Expect():
             return False
         case Write(connector=connector, input=name):
             return CONNECTORS[connector].is_ordered and not isinstance(job.stage(name), Aggregate)

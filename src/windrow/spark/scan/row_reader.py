@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceStream
+from windrow.model.constraint import judging
 from windrow.model.fate import Fate
 from windrow.model.types import VARIANT, Array, ColumnDef, Map, Struct
 from windrow.plan.physical import SourceFacts
 from windrow.plan.physical.scans import decoding_choice, projected, text_type
 from windrow.plan.physical.strategies import Scan
 from windrow.plan.stages import Read
+from windrow.spark.compile.constraints import fate_sql
 from windrow.spark.compile.event_time import event_time_sql
 from windrow.spark.compile.expressions import of_batch, quote, struct_type
 from windrow.spark.query.runner import GIVEN, LazyRelation, RelationShape, SpeculativeRelation
@@ -94,11 +96,19 @@ def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool, decoder: s
     # In whole numbers: to add an interval to a timestamp, Spark goes by way of a time zone, for every row.
     future = f"WHEN unix_micros({time}) > unix_micros(`_timestamp`) + {read.time.max_future} THEN {Fate.FUTURE.value} "
     fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} {lost}{future}ELSE {Fate.OK.value} END AS TINYINT) AS {FATE}"
-    judged = _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed)
+    judged = _expected(read, _select([*kept, "`_timestamp`", f"{time} AS `_event_time`", SEQ, RAW_TEXT, fate], timed))
     # The text is wanted of rows that are set aside; carrying it along with every other row would cost a copy each. Where columns are
     # left out, the one that sets rows aside takes it of those alone.
     text = f"CASE WHEN {FATE} <> {Fate.OK.value} THEN {RAW_TEXT} END AS {RAW_TEXT}" if read.projected_columns is None else RAW_TEXT
     return _select([*kept, "`_timestamp`", "`_event_time`", SEQ, FATE, text], judged, is_inner=False)
+
+
+def _expected(read: Read, judged: str) -> str:
+    """Rows that are sound in all else, judged by what is expected of them, with every column that a query would see."""
+    if not judging(read.constraints):
+        return judged
+    fate = f"CAST(CASE WHEN {FATE} <> {Fate.OK.value} THEN {FATE} ELSE {fate_sql(read.constraints)} END AS TINYINT) AS {FATE}"
+    return _select([f"* EXCEPT ({FATE})", fate], judged)
 
 
 def _kept_columns(read: Read, stream: SourceStream) -> list[str]:
