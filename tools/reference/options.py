@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tools.reference.markdown import code, table
-from windrow.catalog.options import QUERY_OPTIONS, SOURCE_OPTIONS, options_for_sink, options_for_source, options_for_table
+from windrow.catalog.options import QUERY_OPTIONS, ROW_LIMITS, SOURCE_OPTIONS, options_for_sink, options_for_source, options_for_table
 from windrow.check.rules.unsupported import GAPS
 from windrow.connectors.outage_options import FAILOVER_TO, OUTAGE_OPTIONS, POLICY, READ_BY
 from windrow.connectors.registry import CONNECTORS
@@ -19,7 +19,7 @@ def source_options() -> str:
 
 def query_options() -> str:
     refused = {gap.what.split("'")[1] for gap in GAPS if gap.what.startswith("'") and "=" not in gap.what}
-    return option_table(option for option in QUERY_OPTIONS if option.key not in refused)
+    return option_table(option for option in (*QUERY_OPTIONS, *ROW_LIMITS) if option.key not in refused)
 
 
 def outage_options() -> str:

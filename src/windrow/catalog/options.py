@@ -22,6 +22,18 @@ GRANULARITY = OptionSpec(
     default="batch", choices=("batch", "row"), example="row",
 )  # fmt: skip
 
+LEAST_ROWS = "limits.min.rows"
+_BAD_MAX = OptionSpec(
+    "bad.rows.max", OptionKind.ROW_LIMIT, "more rows that cannot be read or have no usable time stop the job", example="5%"
+)
+ROW_LIMITS: tuple[OptionSpec, ...] = (
+    OptionSpec("late.rows.max", OptionKind.ROW_LIMIT, "more rows that are set aside for coming late stop the job", example="5% per 10m"),
+    OptionSpec("violations.max", OptionKind.ROW_LIMIT, "more rows that violate a constraint stop the job", example="100"),
+    OptionSpec(
+        LEAST_ROWS, OptionKind.INTEGER, "a share of these limits is judged among at least so many rows", default="100", example="1000"
+    ),
+)
+
 SOURCE_OPTIONS: tuple[OptionSpec, ...] = (
     OptionSpec("connector", _TEXT, "what reads the rows", is_required=True, example="files"),
     FORMAT,
@@ -52,6 +64,8 @@ SOURCE_OPTIONS: tuple[OptionSpec, ...] = (
         default="null", choices=("null", "dead_letter"), example="dead_letter",
     ),
     TIME_ZONE,
+    _BAD_MAX,
+    *ROW_LIMITS,
 )  # fmt: skip
 
 TABLE_OPTIONS: tuple[OptionSpec, ...] = (
@@ -88,14 +102,15 @@ def options_for_source(connector: str | None) -> tuple[OptionSpec, ...]:
 
 def options_for_table(connector: str | None) -> tuple[OptionSpec, ...]:
     """Keys that CREATE TABLE understands: those of a source, and how it is kept fresh."""
-    return (*options_for_source(connector), *TABLE_OPTIONS)
+    limits = {_BAD_MAX.key, *(limit.key for limit in ROW_LIMITS)}
+    return (*(option for option in options_for_source(connector) if option.key not in limits), *TABLE_OPTIONS)
 
 
 def options_for_sink(connector: str | None) -> tuple[OptionSpec, ...]:
     """Keys that a query which writes to a connector understands."""
     spec = CONNECTORS.get((connector or "").lower())
     is_outside = spec is not None and spec.sink is not None and spec.is_outside
-    return _joined(spec.sink if spec is not None else None, (*QUERY_OPTIONS, *(OUTAGE_OPTIONS if is_outside else ())))
+    return _joined(spec.sink if spec is not None else None, (*QUERY_OPTIONS, *ROW_LIMITS, *(OUTAGE_OPTIONS if is_outside else ())))
 
 
 def options_for_target(connector: str | None) -> tuple[OptionSpec, ...]:

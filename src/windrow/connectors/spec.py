@@ -16,6 +16,7 @@ class OptionKind(Enum):
     BOOLEAN = "true or false"
     DURATION = "duration"
     TIME = "time (ISO 8601)"
+    ROW_LIMIT = "number of rows or a share of them, with or without a span (100, 5%, 5% per 10m)"
     CHOICE = "one of"
     PATH = "path"
 

@@ -15,6 +15,7 @@ from windrow.plan.explain_json import plan_to_json
 from windrow.plan.explain_mermaid import plan_to_mermaid
 from windrow.plan.explain_metrics import show_alert, show_metric
 from windrow.plan.physical import PhysicalPlan, physical_plan
+from windrow.plan.row_limits import limit_lines
 from windrow.plan.stages import Job, Plan, Stage
 
 Format = Literal["text", "json", "mermaid"]
@@ -48,6 +49,7 @@ def _job_lines(job: Job) -> list[str]:
     lines = [f"job {job.name}", f"   why: {job.reason}"]
     if job.needs_ticks:
         lines.append("   also runs without new rows, because time must go on")
+    lines += [f"   {line}" for line in limit_lines(job)]
     return [*lines, *job_tree(job)]
 
 

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from windrow.model.constraint import Constraint
 from windrow.model.expr import Expr
+from windrow.model.row_limits import StreamLimits
 from windrow.model.types import ColumnDef
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, LateStrategy, UpdatePrevious
 from windrow.plan.explain_facts import shown_options, with_slots_filled
@@ -71,8 +72,13 @@ def job_to_json(job: Job) -> dict[str, Any]:
         "reason": job.reason,
         "needs_ticks": job.needs_ticks,
         "functions": [_function(function) for function in job.functions],
+        "limits": [_limits(one) for one in job.limits],
         "stages": [stage_to_json(stage) for stage in job.stages],
     }
+
+
+def _limits(one: StreamLimits) -> dict[str, Any]:
+    return {"name": one.name, "min_rows": one.least, **{kind.value: text for kind, _, text in one.limits}}
 
 
 def _function(function: PythonFunction) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from windrow.plan.joining import Joined, plan_joins
 from windrow.plan.other_outputs import with_other_outputs
 from windrow.plan.outages import outage_rule
 from windrow.plan.rewrites import SelectContext, rewrite_plan, rewrite_select, rewrite_selected
+from windrow.plan.row_limits import with_limits
 from windrow.plan.selects import Selected, plan_select
 from windrow.plan.sources import duration_option, is_strict, plan_source, plan_table, table_wait
 from windrow.plan.stages import (
@@ -78,7 +79,8 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     """
     annotations = tuple((a.key, a.value) for s in script.statements for a in s.annotations)
     file = file_name(script)
-    jobs = name_jobs(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), file)
+    jobs = with_limits(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), script, bare_names(script))
+    jobs = name_jobs(jobs, file)
     measured = tuple(_measured_stages(script))
     jobs = tuple(replace(job, metrics=_metrics_of(job, measured)) for job in jobs)
     alerts = tuple(alert for statement in lifetimes(script).current for alert in statement.notes.alerts)

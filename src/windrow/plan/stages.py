@@ -11,6 +11,7 @@ from windrow.model.constraint import Constraint
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Alert, Metric
 from windrow.model.query import Query
+from windrow.model.row_limits import StreamLimits
 from windrow.model.types import ColumnDef, DataType
 from windrow.model.window import DeadLetterLate, DropLate, LateStrategy
 from windrow.model.window_kinds import WindowKind
@@ -610,6 +611,8 @@ class Job:
     functions: tuple[PythonFunction, ...] = ()
     # By the stage whose rows they are about. No part of what the job computes, so they may change while it has state.
     metrics: tuple[tuple[str, Metric], ...] = ()
+    # How many bad, late and violating rows may come. They may change while the state stays.
+    limits: tuple[StreamLimits, ...] = ()
 
     @property
     def reads(self) -> tuple[Read, ...]:

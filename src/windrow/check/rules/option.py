@@ -8,6 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo, available_timezones
 
 from windrow.catalog.names import closest
+from windrow.catalog.options import LEAST_ROWS
 from windrow.check.blocks import Context
 from windrow.check.foreign_names import foreign_option, meant_connector, said_connector
 from windrow.check.option_lists import OptionList, option_lists
@@ -16,6 +17,7 @@ from windrow.connectors.spec import OptionKind, OptionSpec
 from windrow.errors import Diagnostic
 from windrow.model.options import Option
 from windrow.sql import parse_duration
+from windrow.sql.row_limits import parse_row_limit
 
 _OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
 
@@ -89,6 +91,8 @@ def is_understood(value: str, spec: OptionSpec) -> bool:
     if spec.choices:
         return value.lower() in spec.choices or spec.kind is not OptionKind.CHOICE
     match spec.kind:
+        case OptionKind.INTEGER if spec.key == LEAST_ROWS:
+            return value.strip().isdecimal() and int(value) > 0
         case OptionKind.INTEGER:
             return value.strip().lstrip("+-").isdecimal()
         case OptionKind.NUMBER:
@@ -100,6 +104,8 @@ def is_understood(value: str, spec: OptionSpec) -> bool:
             return length is not None and length >= 0
         case OptionKind.TIME:
             return _is_time(value)
+        case OptionKind.ROW_LIMIT:
+            return parse_row_limit(value) is not None
         case OptionKind.PATH:
             return bool(value.strip())
         case OptionKind.TEXT | OptionKind.CHOICE:

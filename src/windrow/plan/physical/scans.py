@@ -130,7 +130,9 @@ def sink_counted_stage(job: Job) -> tuple[Read, FilterProject] | None:
     What is computed of a row that does not pass is left to chance, so nothing may be that stops a job or costs a call.
     """
     match job.stages:
-        case (Read(constraints=()) as read, FilterProject(limit=None, order_by=(), is_strict=False) as stage, Write()) if not job.functions:
+        case (Read(constraints=()) as read, FilterProject(limit=None, order_by=(), is_strict=False) as stage, Write()) if not (
+            job.functions or job.limits
+        ):
             return read, stage
         case _:
             return None

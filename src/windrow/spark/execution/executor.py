@@ -19,6 +19,7 @@ from windrow.spark.compile.python_functions import register_functions
 from windrow.spark.execution.batch import BatchContext, BatchInput, BatchResult
 from windrow.spark.execution.ledger_writer import LedgerWriter
 from windrow.spark.execution.operator_factory import operator_of
+from windrow.spark.execution.row_limits import keep_to_row_limits
 from windrow.spark.execution.row_metrics import RowMetrics
 from windrow.spark.execution.watermarks import Watermarks
 from windrow.spark.operators.aggregate import AggregateOperator
@@ -98,6 +99,7 @@ class BatchExecutor:
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
+        keep_to_row_limits(self.job, run)
         self._keep_to_limits(run)
         self.state_backends.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)
         ledger = Ledger.from_json(self.state.ledger.to_json())

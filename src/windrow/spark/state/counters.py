@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+# Of a piece of time: when it began (arrival, microseconds), rows that came, and how many of them were bad, late, violating.
+Recent = tuple[int, int, int, int, int]
+
 
 @dataclass
 class StageCounters:
@@ -23,6 +26,8 @@ class StageCounters:
     arrival: int | None = None
     # Whether a row of the source ever came with headers.
     has_headers: bool = False
+    # What the accounts of the last batches say, where a limit of rows is for a span of time.
+    recent: tuple[Recent, ...] = ()
 
     def take_numbers(self, count: int) -> int:
         """Number so many rows more; gives the first number."""
@@ -61,4 +66,12 @@ class JobCounters:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> JobCounters:
-        return JobCounters({name: StageCounters(**told) for name, told in data.items()})
+        return JobCounters({name: _stage_counters(told) for name, told in data.items()})
+
+
+def _stage_counters(told: Mapping[str, Any]) -> StageCounters:
+    """
+    >>> _stage_counters({"recent": [[1, 2, 0, 0, 0]]}).recent
+    ((1, 2, 0, 0, 0),)
+    """
+    return StageCounters(**{**told, "recent": tuple(tuple(each) for each in told.get("recent", ()))})
