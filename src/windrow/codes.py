@@ -130,6 +130,7 @@ OTHER_CODES: dict[str, str] = {
     "WR887": "an option of an OTLP sink makes no sense, or a column has no place in OTLP",
     "WR888": "a collector refuses a request, or rejects rows of it",
     "WR889": "a collector did not answer in time",
+    "WR907": "a repair of dead letters that sets what their rows do not have, or asks for more than one row",
     "WR906": "more rows are bad, late or violate a constraint than a limit allows",
     "WR901": "a case file cannot be read",
     "WR902": "a case file is not JSON, or a case is not an object",

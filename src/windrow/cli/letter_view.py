@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from windrow.cli.letter_replay import Asked
     from windrow.jobs.letters import JobLetters
 
 _PARQUET, _LINES = ".parquet", (".jsonl", ".json")
@@ -45,6 +46,27 @@ def show_one(job: str, record: dict[str, Any], console: Console) -> None:
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             say(console, f"{name:<11} {text if text.isprintable() else repr(text)[1:-1]}")
+
+
+def show_trial(tried: Asked, console: Console) -> None:
+    """What would become of each letter, a line each, and the sums."""
+    from windrow.cli.letter_replay import why_it_stays
+    from windrow.cli.screen import say, table
+
+    made = table("id", "was", "would", "because", "row")
+    for letter, outcome in zip(tried.returning, tried.outcomes, strict=True):
+        raw = letter["raw"]
+        held = letter["row"] if raw is None else raw.decode("utf-8", "replace")
+        would = "pass" if outcome.code is None else f"fail again: {outcome.code}"
+        made.add_row(letter["id"], letter["code"], would, outcome.why, held if held.isprintable() else repr(held)[1:-1])
+    for letter in tried.staying:
+        made.add_row(letter["id"] or "", letter["code"], "stay", why_it_stays(letter), letter["row"])
+    if tried.returning or tried.staying:
+        console.print(made)
+    passing = sum(outcome.code is None for outcome in tried.outcomes)
+    failing, staying = len(tried.outcomes) - passing, len(tried.staying)
+    sums = f"{passing:,} would pass, {failing:,} would fail again, {staying:,} would stay"
+    say(console, f"job {tried.history.job.name}: {sums}; nothing was asked for")
 
 
 def _first_of_each(records: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:

@@ -31,6 +31,11 @@ Edited = Annotated[
     Path | None,
     typer.Option("--edited", help="Letters as exported to .jsonl and mended: their raw text is replayed.", metavar="FILE"),
 ]
+Repair = Annotated[
+    str | None,
+    typer.Option("--repair", help="'SET column = expression, ...' in each row first; _raw is its text as it came.", metavar="SET"),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would become of each letter, and ask for nothing.")]
 JobName = Annotated[str | None, typer.Option("--job", help="Which job, if the file has several.", metavar="NAME", show_default=False)]
 
 
@@ -104,18 +109,27 @@ def replay_letters(
     since: Since = None,
     until: Until = None,
     edited: Edited = None,
+    repair: Repair = None,
+    dry_run: DryRun = False,
     settings: Reach = None,
 ) -> None:
     """Feed letters to their job once more: a running job takes them with its next batch, a stopped one when it starts."""
-    from windrow.cli.letter_replay import ask_for_replay
+    from windrow.cli.letter_replay import Change, ask_for_replay, try_replay
+    from windrow.cli.letter_view import show_trial
     from windrow.cli.screen import say, screen
 
     wanted = _filter(code, by, since, until, ids=ids)
-    for name, asked, left in ask_for_replay(file, state, job, wanted, edited, settings):
+    change = Change(edited, repair)
+    if dry_run:
+        for tried in try_replay(file, state, job, wanted, change, settings):
+            show_trial(tried, screen())
+        return
+    for name, asked, left in ask_for_replay(file, state, job, wanted, change, settings):
         say(screen(), f"job {name}: {asked:,} dead letters will be replayed by its next batch, or when it starts: windrow run {file}")
         if left:
             hint = "their windows are closed, or they are rows of a table; run the query anew over the input to count them"
             say(screen(), f"{left:,} are left: a statement had set them aside, and would do so again ({hint})", style="yellow")
+            say(screen(), "why of each: the same command with --dry-run", style="yellow")
 
 
 def show_letters(state: Path, limit: int, console: Console) -> None:

@@ -111,6 +111,29 @@ def _defined_names(tokens: list[Token]) -> set[str]:
     return set(names[-1:])
 
 
+def parse_assignments(text: str, name: str) -> tuple[tuple[str, Expr], ...]:
+    """``SET column = expression, ...``; raises SqlError with the place of what cannot be read.
+
+    >>> [column for column, _ in parse_assignments("SET price = ABS(price), note = NULL", "a repair")]
+    ['price', 'note']
+    """
+    cursor = Cursor(tokenize(text), len(text), _RULES)
+    try:
+        cursor.take("SET")
+        found = cursor.between_commas(_read_assignment)
+        if not cursor.at_end():
+            raise cursor.unexpected()
+    except SyntaxFaultError as fault:
+        raise SqlError((fault.diagnostic,), SourceText(text, name)) from None
+    return found
+
+
+def _read_assignment(cursor: Cursor) -> tuple[str, Expr]:
+    column = cursor.name("the name of a column")
+    cursor.expect("=")
+    return column, cursor.expr()
+
+
 def parse_duration(text: str) -> int | None:
     """A length of time in microseconds: ``30s``, ``1.5h``, ``INTERVAL '5' MINUTE``, a bare number of seconds; None if it is none.
 
