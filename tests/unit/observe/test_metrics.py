@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.unit.serving.statuses import status
 from windrow.observe.instruments import INSTRUMENTS, MOST_PARTITIONS, Kind
-from windrow.observe.ledger import Account, Ledger
+from windrow.observe.ledger import Account, Ledger, TakenBack
 from windrow.observe.prometheus import exposition, registry_of
 from windrow.observe.samples import samples_of
 from windrow.observe.status import JobStatus, PartitionStatus, SourceStatus
@@ -57,7 +57,7 @@ def test_a_replay_makes_no_counter_fall() -> None:
     ledger = Ledger({"orders": Account(rows_in=5, passed=3, dead=Counter(WR701=2))})
     before = _values(status(ledger=ledger))
     replay = Ledger()
-    replay.source("orders").take_back({"WR701": 2})
+    replay.source("orders").take_back(TakenBack(Counter({"WR701": 2})))
     replay.source("orders").add(Account(rows_in=2, passed=1, dead=Counter(WR701=1)))
     ledger.add(replay)
     after = _values(status(ledger=Ledger.from_json(ledger.to_json())))
