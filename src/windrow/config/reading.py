@@ -16,7 +16,6 @@ from windrow.config.keys import (
     EXTENDS,
     FILE_LISTS,
     SCALARS,
-    SECTIONS,
     Path,
     environment_keys,
     known_spec,
@@ -306,6 +305,3 @@ def _meant(name: str, known: list[str]) -> str:
 def ancestors(project: Project, name: str) -> list[str]:
     """The environments that one builds on, the most general first; what stands at the top is the first of all."""
     return [TOP, *reversed(_ancestors(name, project.layers))]
-
-
-__all__ = ["SECTIONS", "TOP", "Layer", "Project", "Written", "ancestors", "judged", "read_project"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from windrow.config.environments import Environment, Origin, Value, masked
-from windrow.config.keys import ROOT, SCALARS, section
+from windrow.config.keys import ROOT, SCALARS
 from windrow.jobs.options import RUN_SETTINGS
 
 DEFAULT = "default"
@@ -55,9 +55,7 @@ def _key(value: Value) -> str:
 
 
 def _defaults() -> Iterable[Line]:
-    root = section("state")
-    assert root is not None
-    for spec in (*SCALARS, *(one for one in root.specs("") or () if one.key == ROOT.key)):
+    for spec in (*SCALARS, ROOT):
         if spec.default is not None:
             yield Line(f"state.{spec.key}" if spec is ROOT else spec.key, spec.default, DEFAULT)
     for key, setting in RUN_SETTINGS.items():
