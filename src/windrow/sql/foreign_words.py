@@ -165,8 +165,6 @@ _WINDOWS = (
     Foreign("TRIGGER ON PROCESSING_TIME", "a trigger of the clock is EVERY", "write TRIGGER EVERY 30s OR ON WATERMARK"),
     Foreign("EMIT EARLY", "how often a window emits early is a trigger", "write WINDOW TUMBLING(...) TRIGGER EVERY 30s OR ON WATERMARK"),
     Foreign("WITH LATENESS <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0}"),
-    Foreign("GRACE PERIOD <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
-    Foreign("GRACE <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
     Foreign("WATERMARK DELAY <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
     Foreign("WATERMARK <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
     Foreign("LATE DATA STRATEGY <name>", "the words are joined by underscores", "write LATE_DATA_STRATEGY {0}"),
@@ -189,6 +187,8 @@ _WINDOWS = (
         "late rows of a join are the watermark's",
         "write WITHIN {0}, and 'watermark.delay' = '{1}' into the WITH (...) of both streams",
     ),
+    Foreign("GRACE PERIOD <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
+    Foreign("GRACE <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
     Foreign("WINDOW <name> <length>", "the length of a window stands in parentheses", "write WINDOW {0}({1})"),
     Foreign("<name> ( <length> EVERY <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
     Foreign("<name> ( <length> ADVANCE BY <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
@@ -295,7 +295,9 @@ _SELECTS = (
         "rows come from a source, not from a query",
         "put them into a file of JSON lines and write CREATE TABLE name (...) WITH ('connector' = 'files', 'path' = 'rows.jsonl')",
     ),
-    Foreign("JSON_OBJECTAGG", "an object is made of its entries", "write to_json(map_from_entries(ARRAY_AGG(STRUCT(key, value))))"),
+    Foreign(
+        "JSON_OBJECTAGG ( KEY <name>", "an object is made of its entries", "write to_json(map_from_entries(ARRAY_AGG(STRUCT(key, value))))"
+    ),
     Foreign("R <s>", "a backslash is an ordinary character in every string", "write {0}"),
     Foreign("E <s>", "a backslash is an ordinary character in every string", "write {0}, with chr(10) for a line end"),
     Foreign("B <s>", "bytes are made by a function", "write encode({0}, 'utf-8')"),
