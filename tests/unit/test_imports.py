@@ -66,10 +66,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "changes": {"plan", "sql"},
     "lineage": {"model", "errors", "sql", "aggregates", "plan"},
-    "introspection": {"model", "errors", "sql", "catalog", "plan", "lineage", "connectors.spec", "connectors.registry"},
-    "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "observe": {"model", "errors", "settings", "plan", "resilience", "observe.instruments", "observe.promql"},
     "diagnosis": {"model", "errors", "sql", "plan", "observe"},
+    "introspection": {"model", "errors", "sql", "catalog", "plan", "lineage", "diagnosis", "connectors.spec", "connectors.registry"},
+    "compiler": {"model", "errors", "sql", "catalog", "check", "plan", "introspection"},
     "serving": {"errors", "observe", "resilience"},
     "spark": {
         "model",

@@ -17,7 +17,7 @@ from windrow.observe.status import UP, WAITING, Holder, JobStatus, OutputStatus,
 PLAIN_EVERY = 10.0
 LOADS_EVERY = 2.0
 # Partitions are never quite even.
-_WORTH_SAYING = 10.0
+WORTH_SAYING = 10.0
 
 
 class View(Protocol):
@@ -113,7 +113,7 @@ def _event_time(status: JobStatus) -> str:
     held = status.held_by
     if held is not None and held.reached is None:
         notes.append(f"{held_place(held)} has sent nothing yet and holds it back")
-    elif held is not None and held.behind_seconds >= _WORTH_SAYING:
+    elif held is not None and held.behind_seconds >= WORTH_SAYING:
         notes.append(f"{held_place(held)} holds it back by {show_seconds(held.behind_seconds)}")
     return f"watermark {mark}" + (f" ({'; '.join(notes)})" if notes else "")
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from windrow.cli.screen import meaning_of, say, table
+from windrow.cli.live import WORTH_SAYING, held_place
+from windrow.cli.screen import meaning_of, say, show_seconds, table
 from windrow.observe.ledger import Account, Ledger
 from windrow.observe.status import ENDED, FAILED, STOPPED, JobStatus, OutputStatus
 
@@ -38,6 +39,8 @@ def print_report(finish: Finish, console: Console) -> None:
         for output in status.outputs:
             if output.waiting_rows:
                 say(console, waiting_line(output, finish.folders.get(status.job, "")), style="yellow")
+        for note in left_out(status):
+            say(console, f"note: {note}", style="yellow")
 
 
 def _ending(status: JobStatus, finish: Finish) -> str:
@@ -53,6 +56,22 @@ def _ending(status: JobStatus, finish: Finish) -> str:
     if status.state == ENDED:
         return f"reached the end of its input {where}; every window is closed"
     return f"{status.state} {where}"
+
+
+def left_out(status: JobStatus) -> list[str]:
+    """What is missing from the results, or waits, although the ledger adds up: tables that are old, a partition that holds the clock."""
+    found = [f"table {name} was not refreshed, the rows of its last load were used: {why}" for name, why in status.stale_tables.items()]
+    found += [
+        f"{own.source}: {own.waiting:,} windows with data still wait, {own.late_rows:,} rows came after theirs was taken"
+        for own in status.windows
+        if own.waiting or own.late_rows
+    ]
+    held = status.held_by
+    if held is not None and not status.has_ended and held.reached is None:
+        found.append(f"{held_place(held)} has sent nothing, so no window could close")
+    elif held is not None and not status.has_ended and held.behind_seconds >= WORTH_SAYING:
+        found.append(f"{held_place(held)} holds the watermark back by {show_seconds(held.behind_seconds)}: windows up to there stay open")
+    return found
 
 
 def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console) -> None:

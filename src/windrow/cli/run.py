@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,14 +50,14 @@ def run(
         chosen = chosen_for(files_in or file, env)
         defaults = load_settings()
         files = [file] if files_in is None else [str(path) for path in files_of(chosen)]
-        launches = [
-            Launch(_compiled(one, chosen, is_quiet=quiet), chosen.state(_below(state, files, one), defaults, stem(one))) for one in files
-        ]
+        places = {one: chosen.state(_below(state, files, one), defaults, stem(one)) for one in files}
+        own = {**chosen.settings, **read_settings(settings or [])}
+        launches = [Launch(_compiled(one, chosen, place, own, is_quiet=quiet), place) for one, place in places.items()]
         request = RunRequest(
             mode=mode,
             state=launches[0].state,
             master=chosen.master(master, defaults),
-            settings={**chosen.settings, **read_settings(settings or [])},
+            settings=own,
             trigger_interval_ms=_millis(trigger_interval or chosen.value("trigger_interval")),
             is_quiet=quiet,
             is_json=as_json,
@@ -71,14 +72,16 @@ def run(
             run_files(launches, request)
 
 
-def _compiled(file: str, chosen: Chosen, *, is_quiet: bool) -> Compiled:
-    """A file, after its warnings and its answers are told."""
+def _compiled(file: str, chosen: Chosen, state: str, settings: Mapping[str, str], *, is_quiet: bool) -> Compiled:
+    """A file, after its warnings and its answers are told. ``state`` is where its jobs have theirs: EXPLAIN ANALYZE looks there."""
+    from windrow.cli.analyzing import answered
+
     compiled = compile_chosen(file, chosen)
     if not is_quiet:
         for warning in compiled.warnings:
             print(warning.render(compiled.script.source), file=sys.stderr)
     for answer in compiled.answers:
-        print(f"{answer}\n")
+        print(f"{answered(answer, compiled.plan.jobs, state, settings)}\n")
     return compiled
 
 

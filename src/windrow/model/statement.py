@@ -90,12 +90,26 @@ class SelectStatement(StatementBase):
     query: Query
 
 
+EXPLAIN_FORMATS = ("TEXT", "JSON", "MERMAID", "DOT", "SVG")
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """``analyze``: with what a run did. ``topology``: boxes and arrows instead of a tree. ``format`` is one of ``EXPLAIN_FORMATS``."""
+
+    analyze: bool = False
+    verbose: bool = False
+    topology: bool = False
+    format: str = "TEXT"
+
+
 @dataclass(frozen=True)
 class Explain(StatementBase):
     """``aspect`` is PLAN, or LINEAGE for the columns that a statement's columns follow from."""
 
     statement: Statement
     aspect: str = "PLAN"
+    options: ExplainOptions = ExplainOptions()
 
 
 @dataclass(frozen=True)

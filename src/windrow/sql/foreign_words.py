@@ -89,7 +89,7 @@ _STATEMENTS = (
     Foreign("^ EXPLAIN PLAN FOR", "a plan is explained without more words", "write EXPLAIN SELECT ..."),
     *(
         Foreign(f"^ EXPLAIN {word}", "a plan is explained without more words", "write EXPLAIN SELECT ...")
-        for word in ("ANALYZE", "EXTENDED", "FORMATTED", "VERBOSE")
+        for word in ("EXTENDED", "FORMATTED")
     ),
 )
 

@@ -16,6 +16,7 @@ from windrow.model.statement import (
     Describe,
     Drop,
     Explain,
+    ExplainOptions,
     InsertInto,
     Script,
     SelectStatement,
@@ -81,8 +82,8 @@ def _statement(statement: Statement) -> str:
             return "\n".join([f"INSERT INTO {quote_name(name)}{listed}", *query_lines(query)])
         case SelectStatement(query=query):
             return "\n".join(query_lines(query))
-        case Explain(statement=inner_statement, aspect=aspect):
-            return f"EXPLAIN {'' if aspect == 'PLAN' else f'{aspect} '}{_statement(inner_statement)}"
+        case Explain(statement=inner_statement, aspect=aspect, options=how):
+            return f"EXPLAIN {'' if aspect == 'PLAN' else f'{aspect} '}{_explain_options(how)}{_statement(inner_statement)}"
         case Show(what=what, like=like):
             return f"SHOW {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
         case Describe(name=name):
@@ -96,6 +97,12 @@ def _statement(statement: Statement) -> str:
 def _create(kind: str, name: str, entries: list[str], options: Options) -> str:
     line = _listed(f"CREATE {kind} {quote_name(name)}", entries)
     return f"{line}\n{render_options(options)}" if options else line
+
+
+def _explain_options(how: ExplainOptions) -> str:
+    words = [word for word, is_on in (("ANALYZE", how.analyze), ("VERBOSE", how.verbose), ("TOPOLOGY", how.topology)) if is_on]
+    words += [f"FORMAT {how.format}"] if how.format != "TEXT" else []
+    return f"({', '.join(words)}) " if words else ""
 
 
 def _listed(line: str, entries: list[str]) -> str:

@@ -10,6 +10,7 @@ from windrow.model.expr import Column
 from windrow.model.options import Options
 from windrow.model.query import Select
 from windrow.model.statement import (
+    EXPLAIN_FORMATS,
     CreateFunction,
     CreateStream,
     CreateStreamAs,
@@ -18,6 +19,7 @@ from windrow.model.statement import (
     Describe,
     Drop,
     Explain,
+    ExplainOptions,
     InsertInto,
     SelectStatement,
     Show,
@@ -202,16 +204,56 @@ def _read_target_column(cursor: Cursor) -> Column:
 
 
 def _read_explain(cursor: Cursor) -> Explain:
+    options = _read_explain_options(cursor)
     start = cursor.peek()
     if cursor.at("EXPLAIN"):
         raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
     aspect = "LINEAGE" if cursor.take("LINEAGE") else "PLAN"
+    if aspect == "LINEAGE" and options != ExplainOptions():
+        raise cursor.fault(
+            codes.MISPLACED, "LINEAGE takes no options", start.span, "write EXPLAIN LINEAGE ..., or the options without LINEAGE"
+        )
     start = cursor.peek()
     inner = _read_any(cursor)
     if isinstance(inner, Show | Describe | Drop | CreateFunction):
         hint = "write EXPLAIN SELECT ..., or EXPLAIN before a CREATE or INSERT"
         raise cursor.fault(codes.MISPLACED, f"there is no plan for {start.key} to explain", start.span, hint)
-    return Explain(replace(inner, span=cursor.since(start)), aspect)
+    return Explain(replace(inner, span=cursor.since(start)), aspect, options)
+
+
+_EXPLAIN_WORDS = ("ANALYZE", "VERBOSE", "TOPOLOGY")
+
+
+def _read_explain_options(cursor: Cursor) -> ExplainOptions:
+    """``EXPLAIN ANALYZE VERBOSE ...`` or ``EXPLAIN (ANALYZE, FORMAT JSON) ...``."""
+    start = cursor.peek()
+    words: dict[str, str | bool] = {}
+    if cursor.at("(") and cursor.peek(1).key in (*_EXPLAIN_WORDS, "FORMAT"):
+        words = dict(cursor.in_parentheses(lambda each: each.between_commas(_read_explain_option)))
+    else:
+        while cursor.at_any(_EXPLAIN_WORDS):
+            words.update([_read_explain_option(cursor)])
+    found = ExplainOptions(**words)  # type: ignore[arg-type]
+    if found.verbose and not found.analyze:
+        message = "VERBOSE belongs to ANALYZE: without it a plan says all there is"
+        raise cursor.fault(codes.MISPLACED, message, start.span, "write EXPLAIN (ANALYZE, VERBOSE) ..., or EXPLAIN alone")
+    if found.format in ("DOT", "SVG") and not found.topology:
+        message = f"FORMAT {found.format} draws the topology"
+        raise cursor.fault(codes.MISPLACED, message, start.span, f"write EXPLAIN (TOPOLOGY, FORMAT {found.format}) ...")
+    return found
+
+
+def _read_explain_option(cursor: Cursor) -> tuple[str, str | bool]:
+    for word in _EXPLAIN_WORDS:
+        if cursor.take(word):
+            return word.lower(), True
+    if not cursor.take("FORMAT"):
+        message = f"expected an option of EXPLAIN, found {cursor.peek().shown}"
+        raise cursor.fault(codes.SYNTAX, message, hint="there are ANALYZE, VERBOSE, TOPOLOGY and FORMAT")
+    for form in EXPLAIN_FORMATS:
+        if cursor.take(form):
+            return "format", form
+    raise cursor.fault(codes.SYNTAX, f"expected a format, found {cursor.peek().shown}", hint=f"there are {', '.join(EXPLAIN_FORMATS)}")
 
 
 def _read_show(cursor: Cursor) -> Show:

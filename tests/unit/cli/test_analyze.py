@@ -237,3 +237,24 @@ def test_a_skewed_partition(windrow: Windrow, tmp_path: Path) -> None:
     assert _hints(windrow)["skewed_partition"].startswith(
         "partition 2 of trades brings 91% of its rows, 3.6 times the mean of 4 partitions"
     )
+
+
+ASKED = SQL + "EXPLAIN (ANALYZE) CREATE STREAM candles AS SELECT symbol FROM trades;"
+
+
+def test_a_file_asks_for_the_analysis_of_its_own_job(windrow: Windrow, tmp_path: Path) -> None:
+    record_job(tmp_path, [batch(n) for n in range(4)])
+    asked = windrow("sql", "q.sql", stdin=ASKED.removeprefix(SQL)).stdout.splitlines()
+    assert asked[0].startswith("job q · 4 batches in 3.5 s · 40 rows")
+    assert "   └─ aggregate candles" in asked
+
+
+def test_what_no_job_of_the_file_runs_cannot_be_analyzed(windrow: Windrow, tmp_path: Path) -> None:
+    record_job(tmp_path, [batch(0)])
+    done = windrow("sql", "q.sql", stdin="EXPLAIN ANALYZE CREATE STREAM other AS SELECT symbol FROM trades;")
+    assert "[WR654] no job of the file runs other, so there is nothing to analyze" in done.stderr
+
+
+def test_the_topology_and_other_formats_in_sql_need_no_run(windrow: Windrow) -> None:
+    told = windrow("sql", stdin=f"{SQL.strip()} EXPLAIN (TOPOLOGY, FORMAT DOT) SELECT symbol FROM trades;").stdout
+    assert 'digraph "out" {' in told

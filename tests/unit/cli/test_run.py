@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from windrow.cli.live import Drawn, Plain, status_line
-from windrow.cli.report import Finish, print_report
+from windrow.cli.report import Finish, left_out, print_report
 from windrow.cli.stopping import StopWish
 from windrow.observe.ledger import Account, Ledger
 from windrow.observe.status import ENDED, FAILED, STOPPED, WAITING, Holder, JobStatus, WindowCounts
@@ -167,3 +167,22 @@ def test_the_ledger_of_many_statements_keeps_its_labels_on_a_narrow_screen() -> 
     assert sorted(int(word.replace(",", "")) for line in rows_in for word in line.split()[2:]) == [9, *range(1000, 1012)]
     for name in statements:
         assert name in out.getvalue()
+
+
+def test_the_report_names_what_was_left_out_although_the_ledger_adds_up() -> None:
+    status = JobStatus(
+        "candles",
+        STOPPED,
+        stale_tables={"rates": "no server answers"},
+        held_by=Holder("trades", 3, 5_000_000, 720.0),
+        windows=(WindowCounts("logs", safe=2, waiting=1, late_rows=4),),
+    )
+    assert left_out(status) == [
+        "table rates was not refreshed, the rows of its last load were used: no server answers",
+        "logs: 1 windows with data still wait, 4 rows came after theirs was taken",
+        "partition 3 of trades holds the watermark back by 12m 0s: windows up to there stay open",
+    ]
+    assert left_out(replace(status, stale_tables={}, windows=(), held_by=Holder("trades", 1, None, 0.0))) == [
+        "partition 1 of trades has sent nothing, so no window could close"
+    ]
+    assert left_out(JobStatus("candles", ENDED, has_ended=True, held_by=Holder("trades", 3, 5_000_000, 720.0))) == []

@@ -16,14 +16,15 @@ def sql(
     master: Master = None,
 ) -> None:
     """Type SQL and see what comes out. Statements end with ; and \\? lists the commands."""
-    from windrow.cli.files import read_sql, shown_name
+    from windrow.cli.files import read_sql, shown_name, stem
     from windrow.cli.shell.loop import Shell
     from windrow.cli.shell.session import ShellSession
     from windrow.settings import environment, load_settings
 
     session = ShellSession(Path(file).parent if file else Path(), environment())
+    state = f"{load_settings().state}/{stem(file)}" if file else ""
     is_watched = sys.stdin.isatty() and sys.stdout.isatty()
-    with Shell(session, master or load_settings().default_master, is_watched=is_watched) as shell:
+    with Shell(session, master or load_settings().default_master, is_watched=is_watched, state=state) as shell:
         if file is not None:
             shell.load(read_sql(file), shown_name(file))
         code = shell.talk() if is_watched else shell.read(sys.stdin)

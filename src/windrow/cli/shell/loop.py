@@ -8,16 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, assert_never
 
+from windrow.cli.analyzing import answered
 from windrow.cli.app import FAILED, WRONG, report, report_unexpected
 from windrow.cli.session import RunRequest, run_jobs, watching_console
 from windrow.cli.shell.session import Done, Query, ShellSession
 from windrow.cli.shell.words import COMMANDS
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
+from windrow.compiler import compile_sql
 from windrow.errors import JobError, SparkLostError, WindrowError
 from windrow.introspection import Answer
 from windrow.jobs import RunOptions, start
 from windrow.jobs.options import Mode
+from windrow.plan.stages import Job
+from windrow.settings import environment
 from windrow.spark.internals.java_process import stop_session
 from windrow.sql import ends_statement
 
@@ -27,10 +31,13 @@ LEAVE = "\\q"
 class Shell:
     """``is_watched``: somebody sits at a terminal. A SELECT then runs until Ctrl-C; from a pipe it takes in what is there and ends."""
 
-    def __init__(self, session: ShellSession, master: str, *, is_watched: bool) -> None:
+    def __init__(self, session: ShellSession, master: str, *, is_watched: bool, state: str = "") -> None:
         self._session = session
         self._master = master
         self._is_watched = is_watched
+        # Where the jobs of the file that was loaded have their state, and what these are: EXPLAIN ANALYZE looks at them.
+        self._state = state
+        self._jobs: tuple[Job, ...] = ()
         self._spark: Any = None
         self._code = 0
 
@@ -43,6 +50,7 @@ class Shell:
 
     def load(self, text: str, name: str) -> None:
         """The definitions of a file; its queries are left for the user to ask. What is wrong with it is an error."""
+        self._jobs = compile_sql(text, name, environment()).plan.jobs
         for reply in self._session.submit(text, name):
             if isinstance(reply, Done) and self._is_watched:
                 print(reply.text)
@@ -114,7 +122,7 @@ class Shell:
             case Done(text=text):
                 print(text)
             case Answer():
-                print(f"{reply}\n")
+                print(f"{answered(reply, self._jobs, self._state)}\n")
             case Query():
                 self._run(reply)
             case _:
