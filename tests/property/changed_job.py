@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +19,7 @@ from windrow.plan.stages import Aggregate, Job
 from windrow.spark.operators.state_columns import column_meanings
 from windrow.spark.operators.steps import steps_of
 from windrow.spark.state.buckets import BucketWork
-from windrow.spark.state.counters import JobCounters
-from windrow.spark.state.job_state import Change, JobState, StepInput
+from windrow.spark.state.job_state import Change, StepInput
 from windrow.spark.state.state_file import decode, encode, frame_of
 from windrow.spark.state.state_store import StateStore
 from windrow.sql import render_expr
@@ -176,9 +175,8 @@ class _Run:
         }
         for item in self.stage.aggregates:
             for part, column in part_names(item).items():
-                extreme: Callable[[list[int]], int] = min if item.call.name == "MIN" else max
-                of: Callable[[list[int]], int] = {"n": len, "s": sum, "m": extreme}[part]
-                columns[column] = pa.array([of(values) for values in groups.values()], _TYPES[part])
+                is_least = item.call.name == "MIN"
+                columns[column] = pa.array([_part(part, values, is_least) for values in groups.values()], _TYPES[part])
         return pa.table(columns)
 
     def _said(self, batch: int, row: Mapping[str, Any]) -> Said:
@@ -190,6 +188,17 @@ class _Run:
             values.append((call, None if row[START] < self.begins.get(call, row[START]) else value))
         assert row[END] > row[START]
         return Said(batch, row["_k0"], row[START], tuple(sorted(values)))
+
+
+def _part(part: str, values: list[int], is_least: bool) -> int:
+    """What an aggregate makes of the values of a slice."""
+    match part:
+        case "n":
+            return len(values)
+        case "s":
+            return sum(values)
+        case _:
+            return min(values) if is_least else max(values)
 
 
 def _counted(rows: list[Row]) -> Ledger:
@@ -222,6 +231,3 @@ def _value(call: str, values: list[int]) -> int | float:
             return max(values)
         case _:
             return sum(values) / len(values)
-
-
-__all__ = ["CALLS", "SECOND", "JobCounters", "JobState", "PlainJob", "Row", "Said", "Text", "expected"]
