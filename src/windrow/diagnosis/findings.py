@@ -330,27 +330,11 @@ def _could_share(analysis: Analysis) -> Iterator[Finding]:
             )
 
 
-def _left_out(analysis: Analysis) -> Iterator[Finding]:
-    missing: dict[str, int] = {}
-    for record in analysis.records:
-        for name, count in record.not_read.items():
-            missing[name] = missing.get(name, 0) + count
-    for name, count in missing.items():
-        yield Finding(
-            "not_read",
-            name,
-            f"{count:,} files of {name} could not be read and were left out",
-            "windrow receiver status FILE",
-            {"files": count},
-        )
-
-
 FINDINGS: tuple[Callable[[Analysis], Iterator[Finding]], ...] = (
     _dead_rows,
     _some_future,
     _old_unit,
     _all_filtered,
-    _left_out,
     _slow_partition,
     _stale_tables,
     _near_limit,

@@ -174,7 +174,6 @@ class BatchRecord(_Saved):
     max_bytes: int | None = None
     max_groups: int | None = None
     replayed: int = 0
-    not_read: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rows_in(self) -> int:
