@@ -137,6 +137,21 @@ OTHER_CODES: dict[str, str] = {
     "WR903": "a case has an unknown or missing key, or a value that is none of the choices",
     "WR904": "a marker row of a case has a value that makes no sense",
     "WR905": "the JUnit report cannot be written",
+    "WR920": "the registry of a server cannot be opened",
+    "WR921": "the registry of a server was written by a later version",
+    "WR922": "a server has no job, version or token of that name",
+    "WR923": "a name cannot be that of a job on a server",
+    "WR924": "a job that runs is not removed",
+    "WR925": "a token has no scope, or one that does not exist",
+    "WR926": "a request to a server cannot be understood, or is too large",
+    "WR927": "a request comes by another name of the server, or from another page",
+    "WR928": "a token is missing, unknown or expired",
+    "WR929": "a token may not do that",
+    "WR930": "a server would be reachable without TLS, or its certificate is not there",
+    "WR931": "another server runs over the same folder",
+    "WR932": "the address of a server cannot be listened on",
+    "WR933": "a server does not answer, or its address makes no sense",
+    "WR934": "a server refused a request",
 }
 
 DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CONFIG_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)

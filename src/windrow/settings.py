@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     cache: Path | None = None
     # What requests must bring where a job listens on an address that others can reach.
     listen_token: str | None = Field(default=None, repr=False)
+    # For the commands that talk to a server.
+    token: str | None = Field(default=None, min_length=1, repr=False)
     # An ivysettings.xml that says where jars are fetched from, in the place of Maven Central.
     ivy_settings: Path | None = None
 

@@ -38,6 +38,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consume": ("kafka:consume", "Print the records of a topic as they come, until Ctrl-C."),
     "jars": ("jar_files:fetch_jars", "Fetch the jars that Kafka needs, so that later runs need no network for them."),
     "warm-up": ("warm_up:warm_up", "Keep what Java loads for Spark in an archive, so that later runs start sooner."),
+    "serve": ("serve:serve", "Keep many jobs running, with a web page and an HTTP API."),
+    "deploy": ("deployments:deploy", "Give a file to a server, as a new job or as a new version of one, and run it there."),
+    "list": ("deployments:list_jobs", "List the jobs of a server."),
+    "status": ("deployments:status", "Show how a job of a server is."),
+    "stop": ("deployments:stop", "Stop a job of a server; it goes on from there when it is started again."),
+    "start": ("deployments:start", "Start a job of a server that was stopped, has failed or has ended."),
+    "restart": ("deployments:restart", "Stop a job of a server and start it again."),
+    "logs": ("deployments:logs", "Print the end of the log of a server's job."),
     "demo": ("run:demo", "Watch it work: candles over made-up trades, some of them late, some broken."),
 }
 

@@ -27,7 +27,11 @@ class Host:
 
     @staticmethod
     def here() -> Host:
-        pid = os.getpid()
+        return Host.of(os.getpid())
+
+    @staticmethod
+    def of(pid: int) -> Host:
+        """A process of this machine."""
         return Host(socket.gethostname(), pid, _text("/proc/sys/kernel/random/boot_id"), _namespace(), _started(pid))
 
     def clock(self) -> float:

@@ -1,0 +1,107 @@
+"""Where the server keeps what belongs to a job: its SQL by version, its state, its log, and a note of its process.
+
+A folder says all that is needed to find the job again: a server that lost its registry reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# A Unix socket's path has 107 bytes at most.
+_LONGEST_SOCKET = 100
+_LOGS_KEPT = 10
+
+
+@dataclass(frozen=True)
+class JobFolder:
+    root: Path
+    pipeline: str
+
+    @property
+    def path(self) -> Path:
+        return self.root / "jobs" / self.pipeline
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    @property
+    def card(self) -> Path:
+        """What the job is and which version of it was started last."""
+        return self.path / "deployment.json"
+
+    @property
+    def process(self) -> Path:
+        return self.path / "process.json"
+
+    @property
+    def exit(self) -> Path:
+        return self.path / "exit.json"
+
+    def sql(self, version: int) -> Path:
+        """A job is named after its file, so every version has a folder of its own for a file of the same name."""
+        return self.path / "versions" / f"{version:06d}" / f"{self.pipeline}.sql"
+
+    def log(self, run: str) -> Path:
+        return self.path / "logs" / f"{run}.log"
+
+    @property
+    def socket(self) -> Path:
+        beside = self.path / "job.sock"
+        if len(os.fsencode(beside.absolute())) <= _LONGEST_SOCKET:
+            return beside.absolute()
+        short = hashlib.sha256(os.fsencode(beside.absolute())).hexdigest()[:16]
+        return Path(tempfile.gettempdir(), f"windrow-{os.getuid()}-{short}.sock")
+
+    def write_sql(self, version: int, text: str) -> Path:
+        path = self.sql(version)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            _replace(path, text)
+        return path
+
+    def versions(self) -> Iterator[tuple[int, str]]:
+        """Oldest first."""
+        for path in sorted(self.path.glob(f"versions/*/{self.pipeline}.sql")):
+            if path.parent.name.isdigit():
+                yield int(path.parent.name), path.read_text(encoding="utf-8")
+
+    def tidy_logs(self) -> None:
+        logs = sorted(self.path.glob("logs/*.log"), key=lambda path: path.stat().st_mtime)
+        for path in logs[:-_LOGS_KEPT]:
+            path.unlink(missing_ok=True)
+
+
+def job_folders(root: Path) -> list[JobFolder]:
+    """Of every job that was ever deployed here."""
+    return [JobFolder(root, path.parent.name) for path in sorted(root.glob("jobs/*/deployment.json"))]
+
+
+def read_note(path: Path) -> dict[str, Any]:
+    """Nothing where there is no note, or half of one."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_note(path: Path, note: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, json.dumps(note))
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

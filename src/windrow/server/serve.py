@@ -1,0 +1,131 @@
+"""From the arguments of ``windrow serve`` to a server that answers, and to its end."""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from windrow.errors import UsageError
+from windrow.server.processes import Processes
+from windrow.server.reconciler import Reconciler
+from windrow.server.registry import Registry
+from windrow.server.service import Service
+from windrow.server.tokens import admin_token
+
+REGISTRY = "registry.db"
+_GRACE = 3
+
+
+@dataclass(frozen=True)
+class ServeRequest:
+    """``job_arguments`` are given to ``windrow run`` of every job."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8484
+    hosts: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    job_arguments: Sequence[str] = ()
+
+    @property
+    def is_loopback(self) -> bool:
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    def address_at(self, port: int) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.certificate else 'http'}://{host}:{port}"
+
+
+def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
+    """Until a signal. ``tell`` is given the address of the page and the file of the first token, once the server answers."""
+    _check(request)
+    import uvicorn
+
+    from windrow.server.app import LOOPBACK, make_app
+
+    request.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(request.data), _listening(request) as listener:
+        registry = Registry(request.data / REGISTRY)
+        reconciler = Reconciler(request.data.absolute(), registry, Processes(request.job_arguments))
+        app = make_app(Service(request.data.absolute(), registry, reconciler), LOOPBACK | {request.host.lower(), *request.hosts})
+        token = admin_token(registry, request.data)
+        reconciler.begin()
+        tell(request.address_at(listener.getsockname()[1]), token)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            timeout_graceful_shutdown=_GRACE,
+            ssl_certfile=request.certificate,
+            ssl_keyfile=request.key,
+            server_header=False,
+        )
+        server = uvicorn.Server(config)
+        exit_as_before = server.handle_exit
+
+        def handle_exit(number: int, frame: FrameType | None) -> None:
+            # Open event streams would hold the end up.
+            app.state.closing.set()
+            exit_as_before(number, frame)
+
+        server.handle_exit = handle_exit  # type: ignore[method-assign, assignment]
+        try:
+            server.run(sockets=[listener])
+        finally:
+            reconciler.close()
+            registry.close()
+
+
+def _check(request: ServeRequest) -> None:
+    if (request.certificate is None) != (request.key is None):
+        raise UsageError("WR930", "TLS needs a certificate and its key", "--tls-certificate cert.pem --tls-key key.pem")
+    for path in (request.certificate, request.key):
+        if path is not None and not path.is_file():
+            raise UsageError("WR930", f"there is no file {path}", "name the PEM file of the certificate, and that of its key")
+    if not request.is_loopback and request.certificate is None:
+        raise UsageError(
+            "WR930",
+            f"--host {request.host} can be reached from other machines, and tokens would cross the network unprotected",
+            "give --tls-certificate and --tls-key, or listen on 127.0.0.1 behind a proxy that has TLS (--allow-host NAME)",
+        )
+
+
+@contextmanager
+def _alone(data: Path) -> Iterator[None]:
+    """Two servers over one folder would start every job twice; the leases of the jobs would stop the second, but late."""
+    descriptor = os.open(data / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise UsageError("WR931", f"another server runs over {data}", "stop it, or name another folder with --data") from None
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _listening(request: ServeRequest) -> Iterator[socket.socket]:
+    """The port is taken before anything starts."""
+    family = socket.AF_INET6 if ":" in request.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((request.host, request.port))
+    except OSError as error:
+        listener.close()
+        hint = f"--port {request.port + 1}, or end the other program"
+        raise UsageError("WR932", f"{request.host}:{request.port} cannot be listened on: {error.strerror}", hint) from error
+    try:
+        yield listener
+    finally:
+        listener.close()
