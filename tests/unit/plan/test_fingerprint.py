@@ -14,6 +14,7 @@ import pytest
 
 from windrow.compiler import compile_sql
 from windrow.errors import SqlError
+from windrow.model.constraint import Constraint
 from windrow.model.expr import Column, Expr, Literal, Node, SortKey
 from windrow.model.types import STRING, ColumnDef
 from windrow.plan.explain_json import job_to_json, stage_to_json
@@ -91,6 +92,7 @@ EMPTY: dict[str, Any] = {
     "order_by": (SortKey(Column("c")),),
     "subqueries": (TableSubquery("s", Column("c"), ("t",)),),  # type: ignore[arg-type]  # as SQL it is all the same
     "columns": (ColumnDef("c", STRING),),
+    "constraints": (Constraint("c", Column("c")),),
 }
 
 
