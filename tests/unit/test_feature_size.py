@@ -49,6 +49,8 @@ def test_an_aggregate_is_one_file_and_one_line(name: str) -> None:
         for file, text in _sources().items()
         if re.search(rf"\b{name}\b", text)
     }
+    # PromQL has functions of the same names, which conditions of alerts call.
+    named = {file: count for file, count in named.items() if file not in ("observe/promql.py", "check/rules/annotation.py")}
     assert named.pop("aggregates/registry.py") == 1
     assert len(named) == 1
     assert next(iter(named)).startswith("aggregates/")

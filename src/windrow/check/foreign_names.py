@@ -206,8 +206,8 @@ _KNOWN_KEYS = frozenset[str]().union(*map(_keys_of, CONNECTORS.own().values()))
 def function_hint(name: str, args: Sequence[str]) -> str | None:
     """The text to write for a function of another system.
 
-    >>> function_hint("COUNTIF", ["price > 1"])
-    'write COUNT_IF(price > 1)'
+    >>> function_hint("PROCTIME", [])
+    'write _timestamp, the time at which a row arrived'
     """
     text = FUNCTIONS.get(name.lower())
     return None if text is None else f"write {text.format(*args, *('...' for _ in range(3)))}"

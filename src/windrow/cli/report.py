@@ -106,6 +106,7 @@ def _print_ledger(ledger: Ledger, folder: str, finish: Finish, console: Console)
 
 def unread_lines(status: JobStatus) -> list[str]:
     """
+    >>> from windrow.observe.status import JobStatus, UnreadFile
     >>> unread_lines(JobStatus("j", "ended", unread_files=(UnreadFile("logs", "t/a.parquet", "not a Parquet file"),)))
     ['1 file could not be read, and its rows are in no number above:', '  logs: t/a.parquet: not a Parquet file']
     """

@@ -43,6 +43,7 @@ def tuning_curve(late_by: Mapping[int, int], shares: tuple[float, ...] = (0.5, 0
 def rounded_up(micros: int) -> int:
     """A length of time that a person would write.
 
+    >>> from windrow.sql.durations import show_duration
     >>> show_duration(rounded_up(47_000_001)), show_duration(rounded_up(121_000_000)), show_duration(rounded_up(900))
     ('48s', '3m', '1ms')
     """

@@ -8,7 +8,7 @@ from windrow.lineage.fold import lineage_of
 from windrow.lineage.graph import ROWS, ColumnRef, Dataset, Edge, EdgeKind, Lineage
 from windrow.plan.stages import Plan
 
-PRODUCER = "https://pypi.org/project/windrow"
+PRODUCER = "urn:windrow"
 _SPEC = "https://openlineage.io/spec"
 _STRENGTH = (EdgeKind.IDENTITY, EdgeKind.TRANSFORMATION, EdgeKind.AGGREGATION)
 # What the facet knows; which rows there are is a filter in its words.

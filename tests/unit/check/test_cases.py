@@ -20,6 +20,19 @@ from windrow.model.statement import Script
 from windrow.sql import parse
 
 CASES = Path(__file__).parents[2] / "conformance" / "cases"
+# Nothing is wrong with the text of these: it is the rows that stop the job.
+RUN_FAILS = frozenset(
+    {
+        "FAIL names the constraint and the row",
+        "FAIL UPDATE is the same",
+        "what stops the job is asked first",
+        "FAIL of a query names the constraint and the row",
+        "more bad rows than a limit stop the job",
+        "a share counts among enough rows",
+        "a span adds up batches, over a restart",
+        "late rows of a statement have a limit",
+    }
+)
 
 
 def _cases() -> Iterator[Any]:
@@ -69,7 +82,7 @@ def test_checks_agree_with_the_case(case: dict[str, Any]) -> None:
     expected = case["expected"]
     wanted = expected.get("error") if isinstance(expected, dict) and "error" in expected else None
     shown = _shown(case)
-    if wanted is None:
+    if wanted is None or case["name"] in RUN_FAILS:
         assert shown == []
     else:
         assert shown

@@ -79,10 +79,10 @@ def test_another_version_of_python_does_not_do(tmp_path: Path) -> None:
 
 
 def test_workers_that_do_not_start_are_named_with_their_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    away = WorkerPython("10.0.0.5", "/home/ada/.venv/bin/python", why_not="there is no such program")
+    away = WorkerPython("10.0.0.5", "/opt/app/bin/python", why_not="there is no such program")
     monkeypatch.setattr(workers, "_on_cluster", lambda _context: (away,))
-    session = _session("/home/ada/.venv/bin/python", "spark://10.0.0.1:7077")
-    with pytest.raises(UsageError, match=r"WR609.*/home/ada/\.venv/bin/python does not start on 10\.0\.0\.5") as refused:
+    session = _session("/opt/app/bin/python", "spark://10.0.0.1:7077")
+    with pytest.raises(UsageError, match=r"WR609.*/opt/app/bin/python does not start on 10\.0\.0\.5") as refused:
         check_workers(session, _jobs(GENERATOR), "auto")
     assert "set PYSPARK_PYTHON" in (refused.value.hint or "")
 

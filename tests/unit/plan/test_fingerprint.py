@@ -23,8 +23,8 @@ from windrow.plan.stages import HeaderChange, Job, Stage, TableSubquery
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts'{});\n"
-# Told by a field of the stage around it: whether there are conditions, by the conditions; the name of a table's own read.
-FOLLOWS = {("EmitPolicy", "when"), ("Read", "name"), ("Read", "reason")}
+# Told by another field: whether there are conditions, by the conditions; the name of a table's own read; an outage, by the options.
+FOLLOWS = {("EmitPolicy", "when"), ("Read", "name"), ("Read", "reason"), ("Write", "outage")}
 
 
 def job_of(sql: str, more: str = "") -> Job:

@@ -15,7 +15,7 @@ from windrow.model.place import SourceText
 _NOT_FOUND, _CONFLICT = frozenset({"WR922"}), frozenset({"WR924"})
 
 
-def problem(status: int, title: str, code: str = "", hint: str | None = None, **more: Any) -> JSONResponse:
+def problem(status: int, code: str, title: str, hint: str | None = None, **more: Any) -> JSONResponse:
     body = {"title": title, "status": status, **({"code": code} if code else {}), **({"hint": hint} if hint else {}), **more}
     return JSONResponse(body, status, media_type="application/problem+json")
 
@@ -32,21 +32,21 @@ def add_problems(app: FastAPI) -> None:
     @app.exception_handler(SqlError)
     def wrong_sql(_: Request, error: SqlError) -> JSONResponse:
         every = [diagnostic_json(one, error.source) for one in error.diagnostics]
-        return problem(422, error.message, error.code, error.hint, diagnostics=every)
+        return problem(422, error.code, error.message, error.hint, diagnostics=every)
 
     @app.exception_handler(WindrowError)
     def refused(_: Request, error: WindrowError) -> JSONResponse:
         status = 404 if error.code in _NOT_FOUND else 409 if error.code in _CONFLICT else 422
-        return problem(status, error.message, error.code, error.hint)
+        return problem(status, error.code, error.message, error.hint)
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
         places = [{"where": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
         first = places[0] if places else {"where": "request", "message": "cannot be read"}
-        return problem(422, f"{first['where']}: {first['message']}", "WR926", errors=places)
+        return problem(422, "WR926", f"{first['where']}: {first['message']}", errors=places)
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> JSONResponse:
-        told = problem(error.status_code, str(error.detail))
+        told = problem(error.status_code, "", str(error.detail))
         told.headers.update(error.headers or {})
         return told

@@ -47,15 +47,15 @@ class Guard(BaseHTTPMiddleware):
 
     def _refusal(self, request: Request) -> JSONResponse | None:
         if _host(request.headers.get("host", "")) not in self._hosts:
-            return problem(421, "this server does not go by that name", "WR927", "windrow serve --allow-host NAME")
+            return problem(421, "WR927", "this server does not go by that name", "windrow serve --allow-host NAME")
         origin = request.headers.get("origin")
         if request.method not in _SAFE and origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-            return problem(403, "the request comes from another page", "WR927")
+            return problem(403, "WR927", "the request comes from another page")
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY:
-            return problem(413, f"a request has {MOST_BODY:,} bytes at most", "WR926")
+            return problem(413, "WR926", f"a request has {MOST_BODY:,} bytes at most")
         if request.method not in _SAFE and "transfer-encoding" in request.headers:
-            return problem(411, "a request says how long it is", "WR926")
+            return problem(411, "WR926", "a request says how long it is")
         return None
 
 
@@ -85,12 +85,12 @@ def needs(scope: str) -> Callable[[Request], Token]:
     def check(request: Request) -> Token:
         token = token_of(request)
         if token is None:
-            told = problem(401, "a token is needed: there is none, or it is unknown or has expired", "WR928")
+            told = problem(401, "WR928", "a token is needed: there is none, or it is unknown or has expired")
             told.headers["WWW-Authenticate"] = "Bearer"
             raise NotAllowedError(told)
         if not may(token, scope):
             has = ", ".join(token.scopes)
-            raise NotAllowedError(problem(403, f'the token "{token.name}" may {has}, and this needs {scope}: {SCOPES[scope]}', "WR929"))
+            raise NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {scope}: {SCOPES[scope]}'))
         return token
 
     return check
