@@ -16,7 +16,7 @@ from windrow.jars import HDFS_CLUSTER, jar_files
 from windrow.java import ensure_java
 
 _MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
-_START_SECONDS = 120
+_START_SECONDS = 300
 
 
 @contextmanager
