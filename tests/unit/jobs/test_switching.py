@@ -13,7 +13,7 @@ import pytest
 from tests.property.changed_job import SECOND, PlainJob, Row, Text, expected
 from windrow.changes import changes_between
 from windrow.compiler import compile_sql
-from windrow.errors import UsageError, WindrowError
+from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs import switching
 from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import read_card
@@ -130,7 +130,10 @@ def test_a_text_that_gives_another_plan_now_is_not_believed(tmp_path: Path) -> N
     place = job.switch(OLD).folder
     card = read_card(place)
     place.replace_atomically("job.json", json.dumps({**card, "sql": card["sql"].replace("(10s)", "(20s)")}).encode())
-    assert job.switch(NEW).review().obstacles[0].startswith("[WR671]")
+    assert "gives another plan" in job.switch(NEW).review().obstacles[0]
+    with pytest.raises(JobError) as raised:
+        switching.saved_job(json.loads(place.read("job.json")), "q.sql", {})
+    assert raised.value.code == "WR671"
 
 
 def test_a_batch_that_was_not_finished_belongs_to_the_old_version(tmp_path: Path) -> None:
