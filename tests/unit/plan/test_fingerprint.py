@@ -23,8 +23,10 @@ from windrow.plan.stages import HeaderChange, Job, Stage, TableSubquery
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts'{});\n"
-# Told by another field: whether there are conditions, by the conditions; the name of a table's own read; an outage, by the options.
-FOLLOWS = {("EmitPolicy", "when"), ("Read", "name"), ("Read", "reason"), ("Write", "outage")}
+# Told by another field: whether there are conditions, by the conditions; the name of a table's own read.
+FOLLOWS = {("EmitPolicy", "when"), ("Read", "name"), ("Read", "reason")}
+# What the policy for an outage takes, which alone says whether there is any.
+FOLLOWS |= {("OutageRule", name) for name in ("write_timeout", "max_bytes", "max_age", "halt_after", "other")}
 
 
 def job_of(sql: str, more: str = "") -> Job:
