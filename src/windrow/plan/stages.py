@@ -652,6 +652,13 @@ class Plan:
         return iter(self.jobs)
 
 
+def row_inputs(stage: Stage) -> tuple[str, ...]:
+    """Whose rows a stage takes. Tables that are looked up bring none; those of a stream that is joined with itself come to both sides."""
+    if isinstance(stage, LookupJoin | SubqueryLookup):
+        return stage.inputs[:1]
+    return (stage.left.input, stage.right.input) if isinstance(stage, StreamJoin) else stage.inputs
+
+
 def counts_answers(stage: Stage) -> bool:
     """Whether a row that waits is counted when it is answered, and not when it comes."""
     return isinstance(stage, AsofJoin) or (isinstance(stage, LookupJoin) and stage.retry_for is not None)

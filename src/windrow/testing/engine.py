@@ -17,7 +17,7 @@ from windrow.model.fate import Fate
 from windrow.model.types import TIMESTAMP
 from windrow.observe.batch_record import imbalances
 from windrow.observe.ledger import Ledger
-from windrow.plan.stages import Aggregate, Job, Read, Stage, StreamJoin, counts_answers
+from windrow.plan.stages import Aggregate, Job, Read, counts_answers, row_inputs
 from windrow.spark.execution.batch import BatchInput, BatchResult
 from windrow.spark.execution.batch_recorder import BatchRecorder
 from windrow.spark.execution.dead_letters import DeadLetter, instant
@@ -181,11 +181,6 @@ class DirectEngine:
         """Nothing is held."""
 
 
-def _read_by(stage: Stage) -> tuple[str, ...]:
-    """Whose rows a stage takes: those of a stream that is joined with itself come to both sides."""
-    return (stage.left.input, stage.right.input) if isinstance(stage, StreamJoin) else stage.inputs
-
-
 class _JobRun:
     """One job's executor with its durable state."""
 
@@ -209,7 +204,7 @@ class _JobRun:
         result.measured.end()
         result.measured.take_ledger(self.executor.plan, result.ledger)
         # A row that waits for its answer is counted when it has one, in whichever batch.
-        inputs = {stage.name: _read_by(stage) for stage in self.job.stages if not counts_answers(stage)}
+        inputs = {stage.name: row_inputs(stage) for stage in self.job.stages if not counts_answers(stage)}
         return imbalances(self._recorder.record(result, {}, now), inputs)
 
     def restart(self, batch_id: int) -> None:

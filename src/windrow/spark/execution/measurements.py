@@ -21,7 +21,7 @@ from windrow.observe.distribution import COUNTS, LATENCIES, SECONDS, Distributio
 from windrow.observe.ledger import Ledger
 from windrow.observe.status import Measured
 from windrow.plan.physical import OperatorSpec, PhysicalPlan
-from windrow.plan.stages import LoadTable, LookupJoin, Read, SubqueryLookup, Write
+from windrow.plan.stages import LoadTable, LookupJoin, Read, Write, row_inputs
 from windrow.windowing.columns import COUNT, EMISSION, FINAL
 
 if TYPE_CHECKING:
@@ -166,9 +166,7 @@ def _rows(
     account = None if isinstance(stage, Write) else ledger.statements.get(stage.name)
     if account is not None:
         return account.rows_in, account.emitted
-    # Tables that are looked up bring no rows of their own.
-    streams = stage.inputs[:1] if isinstance(stage, LookupJoin | SubqueryLookup) else stage.inputs
-    given = [others[name].rows_out if name in others else None for name in streams]
+    given = [others[name].rows_out if name in others else None for name in row_inputs(stage)]
     rows_in = None if None in given else sum(count for count in given if count is not None)
     # A lookup may find several rows for one; all others without an account give what they are given.
     rows_out = own.rows_out if own.rows_out is not None or isinstance(stage, LookupJoin) else rows_in
