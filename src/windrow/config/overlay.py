@@ -19,7 +19,7 @@ from windrow.connectors.spec import OptionSpec
 from windrow.errors import Diagnostic
 from windrow.model.options import Option, Options
 from windrow.model.place import Span
-from windrow.model.query import DerivedSource, NamedSource, Query, Select, Source, Union
+from windrow.model.query import DerivedSource, NamedSource, Query, Select, Source, Union, selects_of
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement, Statement
 from windrow.model.window import BoundedOutOfOrderness, WindowClause
 from windrow.sql import parse_duration, parse_triggers
@@ -55,21 +55,8 @@ def names_of(script: Script) -> dict[str, set[str]]:
 
 
 def _read_names(query: Query) -> Iterator[str]:
-    for select in _selects(query):
+    for select in selects_of(query):
         yield from _sources(select)
-
-
-def _selects(query: Query) -> Iterator[Select]:
-    for table in query.ctes:
-        yield from _selects(table.query)
-    if isinstance(query, Union):
-        yield from _selects(query.left)
-        yield from _selects(query.right)
-        return
-    yield query
-    for source in (query.source, *(join.source for join in query.joins)):
-        if isinstance(source, DerivedSource):
-            yield from _selects(source.query)
 
 
 def _sources(select: Select) -> list[str]:

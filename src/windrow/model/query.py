@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -119,3 +120,17 @@ class Union(Node):
 
 
 Query = Select | Union
+
+
+def selects_of(query: Query) -> Iterator[Select]:
+    """Every SELECT of a query: of its common tables, of both sides of a UNION, and of derived tables."""
+    for table in query.ctes:
+        yield from selects_of(table.query)
+    if isinstance(query, Union):
+        yield from selects_of(query.left)
+        yield from selects_of(query.right)
+        return
+    yield query
+    for source in (query.source, *(join.source for join in query.joins)):
+        if isinstance(source, DerivedSource):
+            yield from selects_of(source.query)

@@ -12,7 +12,7 @@ from windrow.check.blocks import query_of
 from windrow.connectors.memory.runtime import RESERVED
 from windrow.model.expr import walk
 from windrow.model.options import Option, Options
-from windrow.model.query import DerivedSource, NamedSource, Query, Select, Union
+from windrow.model.query import NamedSource, Query, selects_of
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, Script, Statement
 from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN, Array, ColumnDef, DataType, Struct
 from windrow.model.window import DeadLetterLate
@@ -26,7 +26,7 @@ def created_names(script: Script) -> set[str]:
     """Names that the SQL itself defines, in lower case; those of late rows too."""
     names = {s.name.lower() for s in script.statements if isinstance(s, CreateStream | CreateStreamAs | CreateTable | CreateTableAs)}
     for query in _queries(script):
-        for select in _selects(query):
+        for select in selects_of(query):
             if select.window is not None and isinstance(select.window.late, DeadLetterLate) and select.window.late.into:
                 names.add(select.window.late.into.lower())
             names.update(table.name.lower() for table in select.ctes)
@@ -72,21 +72,8 @@ def _queries(script: Script) -> Iterable[Query]:
     return [query for query in queries if query is not None]
 
 
-def _selects(query: Query) -> Iterable[Select]:
-    for table in query.ctes:
-        yield from _selects(table.query)
-    if isinstance(query, Union):
-        yield from _selects(query.left)
-        yield from _selects(query.right)
-        return
-    yield query
-    for source in (query.source, *(join.source for join in query.joins)):
-        if isinstance(source, DerivedSource):
-            yield from _selects(source.query)
-
-
 def _sources(query: Query) -> Iterable[str]:
-    for select in _selects(query):
+    for select in selects_of(query):
         for source in (select.source, *(join.source for join in select.joins)):
             if isinstance(source, NamedSource):
                 yield source.name
