@@ -22,7 +22,8 @@ def answered(answer: Answer, jobs: Sequence[Job], state: str, settings: Mapping[
     from windrow.diagnosis.analysis import analyze
     from windrow.diagnosis.explained import analysis_json, analysis_text
     from windrow.diagnosis.findings import findings
-    from windrow.diagnosis.topology import draw, topology_of
+    from windrow.diagnosis.topology import topology_json, topology_of
+    from windrow.graphs import draw
     from windrow.jobs.observed import ObservedJob
     from windrow.jobs.options import SPARK
     from windrow.jobs.state_folder import state_folder
@@ -33,7 +34,7 @@ def answered(answer: Answer, jobs: Sequence[Job], state: str, settings: Mapping[
     how, form = statement.options, statement.options.format.lower()
     if how.topology or form == "mermaid":
         drawn = topology_of(observed.job, analysis)
-        return _json(drawn.to_json()) if form == "json" else draw(drawn, form)
+        return _json(topology_json(drawn)) if form == "json" else draw(drawn, form)
     found = findings(analysis, observed.heaviest())
     return _json(analysis_json(analysis, found)) if form == "json" else analysis_text(analysis, found, is_verbose=how.verbose)
 

@@ -68,7 +68,8 @@ def _analyze(jobs: list[ObservedJob], shape: Shape, batches: int, span: str | No
         if shape is Shape.json:
             told.append(analysis_json(analysis, found))
         elif shape is Shape.mermaid:
-            from windrow.diagnosis.topology import draw, topology_of
+            from windrow.diagnosis.topology import topology_of
+            from windrow.graphs import draw
 
             print(draw(topology_of(observed.job, analysis), "mermaid"))
         else:
@@ -108,8 +109,9 @@ def standing(observed: ObservedJob, analysis: Analysis) -> str:
 def _topology(file: str, shape: Shape, state: str | None, job: str | None, settings: list[str] | None, batches: int) -> None:
     """With numbers where the job has run; the plan alone where it has not."""
     from windrow.diagnosis.analysis import analyze
-    from windrow.diagnosis.topology import draw, topology_of
+    from windrow.diagnosis.topology import topology_json, topology_of
     from windrow.errors import UsageError
+    from windrow.graphs import draw
 
     compiled = compile_chosen(file, chosen_for(file, None))
     drawn = []
@@ -125,6 +127,6 @@ def _topology(file: str, shape: Shape, state: str | None, job: str | None, setti
             analysis = None
         drawn.append(topology_of(one, analysis))
     if shape is Shape.json:
-        print_json([one.to_json() for one in drawn])
+        print_json([topology_json(one) for one in drawn])
         return
     print("\n\n".join(draw(one, shape.value) for one in drawn) if drawn else "no job: the file only defines sources")

@@ -80,21 +80,18 @@ def _of_column(lineage: Lineage, column: str, form: LineageFormat, *, is_up: boo
 
 
 def _whole(lineage: Lineage, form: LineageFormat) -> str:
-    from windrow.lineage import drawing, report
+    from windrow.lineage import report
+    from windrow.lineage.drawing import draw_lineage
 
     match form:
         case LineageFormat.json:
             import json
 
             return json.dumps(report.lineage_to_json(lineage), indent=2, ensure_ascii=False)
-        case LineageFormat.dot:
-            return drawing.lineage_to_dot(lineage)
-        case LineageFormat.mermaid:
-            return drawing.lineage_to_mermaid(lineage)
-        case LineageFormat.svg:
-            return drawing.lineage_to_svg(lineage)
-        case _:
+        case LineageFormat.text:
             return report.lineage_to_text(lineage)
+        case _:
+            return draw_lineage(lineage, form.value)
 
 
 def _print_json(records: list[dict[str, Any]]) -> None:

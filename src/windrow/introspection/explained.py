@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 
 from windrow.catalog import build_catalog
-from windrow.diagnosis.topology import draw, topology_of
+from windrow.diagnosis.topology import topology_json, topology_of
+from windrow.graphs import draw
 from windrow.introspection.answer import Answer
 from windrow.introspection.view import View
 from windrow.lineage import lineage_of
@@ -43,7 +44,9 @@ def _query_text(inner: Statement, view: View, how: ExplainOptions) -> str:
     form = how.format.lower()
     if how.topology:
         drawn = [topology_of(job) for job in plan.jobs]
-        return json.dumps([one.to_json() for one in drawn], indent=2) if form == "json" else "\n\n".join(draw(one, form) for one in drawn)
+        return (
+            json.dumps([topology_json(one) for one in drawn], indent=2) if form == "json" else "\n\n".join(draw(one, form) for one in drawn)
+        )
     return explain(plan, "json" if form == "json" else "mermaid" if form == "mermaid" else "text")
 
 

@@ -15,7 +15,7 @@ from windrow.model.constraint import judging
 from windrow.model.expr import Expr
 from windrow.model.system import Origin as SystemOrigin
 from windrow.model.system import system_column
-from windrow.plan.explain_facts import with_slots_filled
+from windrow.plan.explain_facts import with_calls_filled, with_slots_filled
 from windrow.plan.explain_joins import as_written
 from windrow.plan.selects import ROW_TIME
 from windrow.plan.stages import (
@@ -90,9 +90,11 @@ def _where(stage: FilterProject | OverAggregate | Aggregate, given: Flow) -> Ori
     return deciding((stage.where,), given.columns(), EdgeKind.FILTER)
 
 
-def _projected(stage: FilterProject | OverAggregate, given: Flow, slots: Mapping[str, Origins]) -> Flow:
+def _projected(
+    stage: FilterProject | OverAggregate, given: Flow, slots: Mapping[str, Origins], text: Callable[[Expr], str] = as_written
+) -> Flow:
     columns = given.columns(slots)
-    visible, texts = _items(stage.items, given, columns, as_written)
+    visible, texts = _items(stage.items, given, columns, text)
     hidden = {**given.hidden, **_carried(stage, columns)}
     # An item called like a system column takes its place.
     hidden |= {name.lower(): origins for name, origins in visible.items() if name.lower() in given.hidden and name.startswith("_")}
@@ -198,7 +200,7 @@ def _over(stage: OverAggregate, flows: Flows) -> Flow:
             slots[slot] = found | (through(given.rows, EdgeKind.AGGREGATION) if is_of_rows else NOTHING)
     slots |= _answers(stage.subqueries, given.columns(slots), flows)
     qualified = given.with_rows(deciding((stage.qualify,), given.columns(slots), EdgeKind.FILTER))
-    return _projected(stage, qualified, slots)
+    return _projected(stage, qualified, slots, lambda expr: as_written(with_calls_filled(stage, expr)))
 
 
 def _late(stage: Stage, flows: Flows) -> Flow:

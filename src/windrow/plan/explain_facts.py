@@ -129,6 +129,11 @@ def with_slots_filled(stage: Aggregate, expr: Expr) -> Expr:
     return _put_back(expr, meaning, stage.subqueries)
 
 
+def with_calls_filled(stage: OverAggregate, expr: Expr) -> Expr:
+    """The same of rows with what OVER found: the calls instead of the planner's columns."""
+    return _put_back(expr, {slot: over for look in stage.over_calls for slot, over in look.calls}, stage.subqueries)
+
+
 def _put_back(expr: Expr, meaning: dict[str, Node], subqueries: tuple[TableSubquery, ...]) -> Expr:
     def change(node: Node) -> Node | None:
         return meaning.get(node.name) if isinstance(node, Slot) else None
@@ -211,16 +216,15 @@ def _derive(stage: FilterProject) -> Iterator[tuple[str, str]]:
 
 def _look_back(stage: OverAggregate) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
-    calls: dict[str, Node] = {slot: over for look in stage.over_calls for slot, over in look.calls}
     for look in stage.over_calls:
         of = ", ".join(render_expr(key) for key in look.partition_by)
         kept = "every row" if look.buffer is None else f"the last {look.buffer} rows"
         yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
     if stage.qualify is not None:
-        yield "qualify", render_expr(_put_back(stage.qualify, calls, stage.subqueries))
+        yield "qualify", render_expr(with_calls_filled(stage, stage.qualify))
     yield (
         "columns",
-        ", ".join(show_item(item, None if item.expr is None else _put_back(item.expr, calls, stage.subqueries)) for item in stage.items),
+        ", ".join(show_item(item, None if item.expr is None else with_calls_filled(stage, item.expr)) for item in stage.items),
     )
     yield from _closing(stage, stage.key, stage.order_by)
     yield "why", stage.reason

@@ -11,7 +11,7 @@ import windrow
 from windrow.errors import UsageError
 from windrow.lineage import ROWS, ColumnRef, Dataset, EdgeKind, Lineage, downstream, find_column, lineage_of, upstream
 from windrow.lineage.datasets import outside
-from windrow.lineage.drawing import lineage_to_dot, lineage_to_mermaid, lineage_to_svg
+from windrow.lineage.drawing import draw_lineage
 from windrow.lineage.openlineage import job_events
 from windrow.lineage.report import asked_to_text, lineage_to_json, lineage_to_text, restricted
 
@@ -142,10 +142,10 @@ def test_a_column_alone_leaves_the_rest_out() -> None:
 
 def test_pictures_have_every_edge() -> None:
     found = lineage(TWO_STEPS)
-    svg = ElementTree.fromstring(lineage_to_svg(found))
+    svg = ElementTree.fromstring(draw_lineage(found, "svg"))
     assert len(svg.findall("{http://www.w3.org/2000/svg}path")) == len(found.edges)
-    assert lineage_to_dot(found).count(" -> ") == len(found.edges)
-    mermaid = lineage_to_mermaid(found)
+    assert draw_lineage(found, "dot").count(" -> ") == len(found.edges)
+    mermaid = draw_lineage(found, "mermaid")
     assert mermaid.count(" --> ") + mermaid.count(" .-> ") == len(found.edges)
 
 
@@ -153,7 +153,7 @@ def test_a_circle_through_a_topic_can_be_drawn() -> None:
     here = "'connector' = 'kafka', 'topic' = 'loop', 'bootstrap.servers' = 'b:9092'"
     sql = f"CREATE STREAM a (v INT) WITH ({here}); CREATE STREAM b AS SELECT v + 1 AS v FROM a WITH ({here});"
     found = lineage_of(windrow.compile(sql).plan, "q.sql")
-    assert "<svg" in lineage_to_svg(found)
+    assert "<svg" in draw_lineage(found, "svg")
     assert [str(column) for column in upstream(found, find_column(found, "b.v")).columns()][:2] == ["b.v", "a.v"]
 
 

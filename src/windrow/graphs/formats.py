@@ -1,4 +1,4 @@
-"""The topology for other programs: Mermaid, Graphviz and SVG."""
+"""A layered graph for other programs: Mermaid, Graphviz and SVG."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windrow.diagnosis.topology import Layout, Place, Topology
+    from windrow.graphs.layered import Graph, Layout, Place
 
 # Of a character, in the units of SVG.
 _WIDE, _HIGH = 8, 18
@@ -20,33 +20,33 @@ _BETWEEN = 3
 class Drawing:
     """``places`` are where the nodes of a layout stand, by name."""
 
-    topology: Topology
+    graph: Graph
     layout: Layout
     places: Mapping[str, Place]
 
 
 def to_mermaid(drawing: Drawing) -> str:
-    ids = {node.name: f"s{i}" for i, node in enumerate(drawing.topology.nodes)}
+    ids = {node.name: f"s{i}" for i, node in enumerate(drawing.graph.nodes)}
     lines = ["flowchart TD"]
-    for node in drawing.topology.nodes:
+    for node in drawing.graph.nodes:
         label = "<br/>".join(escape(line).replace("|", "&#124;") for line in node.lines)
         before, after = ("[(", ")]") if node.shape == "store" else ("[", "]")
         lines.append(f'  {ids[node.name]}{before}"{label}"{after}')
         if node.is_cause:
             lines.append(f"  style {ids[node.name]} stroke-width:4px")
-    for edge in drawing.topology.edges:
+    for edge in drawing.graph.edges:
         rows = "" if edge.rows is None else f'|"{edge.rows:,}"|'
         lines.append(f"  {ids[edge.source]} -->{rows} {ids[edge.target]}")
     return "\n".join(lines)
 
 
 def to_dot(drawing: Drawing) -> str:
-    lines = [f"digraph {json.dumps(drawing.topology.name)} {{", "  node [shape=box, fontname=monospace];"]
-    for node in drawing.topology.nodes:
+    lines = [f"digraph {json.dumps(drawing.graph.name)} {{", "  node [shape=box, fontname=monospace];"]
+    for node in drawing.graph.nodes:
         shape = ", shape=cylinder" if node.shape == "store" else ""
         label = "\\n".join(json.dumps(line, ensure_ascii=False)[1:-1] for line in node.lines)
         lines.append(f'  {json.dumps(node.name, ensure_ascii=False)} [label="{label}"{shape}{", penwidth=3" if node.is_cause else ""}];')
-    for edge in drawing.topology.edges:
+    for edge in drawing.graph.edges:
         rows = "" if edge.rows is None else f' [label="{edge.rows:,}"]'
         lines.append(f"  {json.dumps(edge.source, ensure_ascii=False)} -> {json.dumps(edge.target, ensure_ascii=False)}{rows};")
     return "\n".join([*lines, "}"])
@@ -65,7 +65,7 @@ def to_svg(drawing: Drawing) -> str:
     size = f'width="{width * _WIDE}" height="{(top + 1) * _HIGH}"'
     marker = '<marker id="end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
     head = f'{marker}<path d="M0,0L8,4L0,8z"/></marker>'
-    title = f"<title>{escape(drawing.topology.name)}</title>"
+    title = f"<title>{escape(drawing.graph.name)}</title>"
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="monospace" font-size="13">'
     return "\n".join([opening, title, f"<defs>{head}</defs>", *parts, "</svg>"])
 
