@@ -1,4 +1,4 @@
--- A reading above 90 degrees speaks at once; every window also has its last word.
+-- A reading above 90 degrees makes its window emit at once; every window also emits when it closes.
 SELECT device, MAX(celsius) AS peak, COUNT(*) AS readings, _emission
 FROM readings
 GROUP BY device

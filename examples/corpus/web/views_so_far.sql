@@ -1,4 +1,4 @@
--- Views of this hour so far: EMIT CHANGES PER BATCH gives the last word of a batch only.
+-- Views of this hour so far: EMIT CHANGES PER BATCH gives the last result of a batch only.
 SELECT page, COUNT(*) AS views, _emission
 FROM clicks
 GROUP BY page

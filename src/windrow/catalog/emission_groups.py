@@ -29,7 +29,7 @@ def looks_across(over: Over) -> bool:
     return spec.buffer is not None or is_moving or over.call.name.upper() in _NEIGHBOURS
 
 
-def speaks_once(select: Select) -> bool:
+def emits_once(select: Select) -> bool:
     """Whether the groups of a window come out together, once and for all."""
     window = select.window
     if window is None:

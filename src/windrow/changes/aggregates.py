@@ -30,12 +30,12 @@ _RULES: tuple[tuple[str, ChangeClass, str, str], ...] = (
     ("keeps_headers", ChangeClass.SHAPE, "headers are kept, or no longer", "what is kept has other columns"),
     ("keeps_time", ChangeClass.SHAPE, "times are kept, or no longer", "what is kept has other columns"),
     ("inputs", ChangeClass.INPUT, "other rows are counted", "windows that are open hold rows of another stream"),
-    ("partials", ChangeClass.SHAPE, "windows that speak once are kept in slices, others whole", "what is kept has another form"),
-    ("emits.on_close", ChangeClass.SHAPE, "windows speak at other times", "what is kept does not say what was said"),
-    ("emits.every_row", ChangeClass.SHAPE, "windows speak at other times", "what is kept has another form"),
-    ("emits.per_batch", ChangeClass.SHAPE, "windows speak at other times", "what is kept has another form"),
-    ("emits.once", ChangeClass.SHAPE, "windows speak at other times", "what is kept has another form"),
-    ("emits", ChangeClass.CLOCK, "windows speak early at other times", ""),
+    ("partials", ChangeClass.SHAPE, "windows that emit once are kept in slices, others whole", "what is kept has another form"),
+    ("emits.on_close", ChangeClass.SHAPE, "windows emit at other times", "what is kept does not tell what was emitted"),
+    ("emits.every_row", ChangeClass.SHAPE, "windows emit at other times", "what is kept has another form"),
+    ("emits.per_batch", ChangeClass.SHAPE, "windows emit at other times", "what is kept has another form"),
+    ("emits.once", ChangeClass.SHAPE, "windows emit at other times", "what is kept has another form"),
+    ("emits", ChangeClass.CLOCK, "windows emit early at other times", ""),
     ("allowed_lateness_us", ChangeClass.CLOCK, "windows are kept for late rows longer or shorter; what was let go stays so", ""),
     ("late_rows", ChangeClass.CLOCK, "rows that are too late are treated so from the next batch on", ""),
     ("state_ttl_us", ChangeClass.CLOCK, "groups are let go sooner or later from now on", ""),
@@ -87,8 +87,8 @@ def _having(title: str, before: Mapping[str, Any], after: Mapping[str, Any], rea
         yield Change(
             title, what, ChangeClass.INPUT, f"{reader} keeps what is made of its rows", _NEVER, "its groups would be a mix of both"
         )
-    elif not speaks_once(after) or not speaks_once(before):
-        refused = "groups that speak more than once remember what HAVING let out, by the old condition"
+    elif not emits_once(after) or not emits_once(before):
+        refused = "groups that emit more than once remember what HAVING let out, by the old condition"
         yield Change(title, what, ChangeClass.INPUT, "it is asked again with every emission", _NEVER, refused)
     elif any(call in str(new) for call in _new_calls(before, after)):
         refused = "windows that are open now have no value of the new aggregate, and HAVING would hold them all back"
@@ -102,7 +102,7 @@ def _new_calls(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
     return [each["call"] for each in after.get("aggregates", ()) if each["call"] not in old]
 
 
-def speaks_once(stage: Mapping[str, Any]) -> bool:
+def emits_once(stage: Mapping[str, Any]) -> bool:
     """Whether a window gives one emission and no other: essence leaves out what is false."""
     return stage.get("emits", {}) == {"on_close": True} and not stage.get("allowed_lateness_us")
 
@@ -115,7 +115,7 @@ def _output(title: str, field: str, before: Mapping[str, Any], after: Mapping[st
         return Change(
             title, what, ChangeClass.INPUT, f"{reader} keeps what is made of its rows", _NEVER, "its groups would be a mix of both"
         )
-    return Change(title, what, ChangeClass.AFTER_STATE, "made of the aggregates when a window speaks", "kept as it is")
+    return Change(title, what, ChangeClass.AFTER_STATE, "made of the aggregates when a window emits", "kept as it is")
 
 
 def _columns_told(old: list[Mapping[str, Any]], new: list[Mapping[str, Any]]) -> str:
@@ -133,7 +133,7 @@ def _columns_told(old: list[Mapping[str, Any]], new: list[Mapping[str, Any]]) ->
 def _by_rule(title: str, path: str, old: object, new: object) -> Change:
     if path == "allowed_lateness_us" and _micros(new) > _micros(old):
         what = f"allowed lateness is {_value(path, _micros(new))}, and was {_value(path, _micros(old))}"
-        refused = "windows that it would keep for longer have been let go, and a late row would speak for them alone"
+        refused = "windows that it would keep for longer have been let go, and a late row would be all that they hold"
         return Change(title, what, ChangeClass.CLOCK, "windows are kept longer for late rows", _NEVER, refused)
     for start, klass, reason, refused in _RULES:
         if path.startswith(start):

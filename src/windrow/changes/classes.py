@@ -29,7 +29,7 @@ class ChangeClass(Enum):
 _MEANINGS = {
     ChangeClass.SAME: "the same query",
     ChangeClass.AFTER_STATE: "after the state: only what is made of it",
-    ChangeClass.CLOCK: "the clock: when windows close and speak",
+    ChangeClass.CLOCK: "the clock: when windows close and emit",
     ChangeClass.RESHAPED: "another shape of the state, whose columns are found by what they mean",
     ChangeClass.INPUT: "another meaning of what goes into the state",
     ChangeClass.SHAPE: "another kind of state",

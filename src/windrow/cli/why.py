@@ -82,7 +82,7 @@ def _told(observed: ObservedJob, stage: Aggregate, history: WindowHistory, limit
             _name(stage, window),
             *(f"  {line}" for line in why_open(observed.job, stage, _end_or_none(window), last) if place in held),
         ]
-        lines += [f"  {_spoke(emission)}" for emission in said.get(place, ())]
+        lines += [f"  {_emitted(emission)}" for emission in said.get(place, ())]
         lines += [] if place in held else ["  it is held no more: nothing corrects it"]
     if limit and len(order) > limit:
         lines.append(f"... and {len(order) - limit:,} more windows: --limit 0 tells of all, --key and --start of one")
@@ -108,7 +108,7 @@ def _name(stage: Aggregate, window: HeldWindow) -> str:
     return f"{stage.name}{f' of {key}' if key else ''}{bounds}: {window.rows:,} {'row' if window.rows == 1 else 'rows'}"
 
 
-def _spoke(emission: Emission) -> str:
+def _emitted(emission: Emission) -> str:
     from windrow.cli.screen import show_micros
     from windrow.windowing.columns import FOREVER
 
@@ -123,7 +123,7 @@ def _spoke(emission: Emission) -> str:
 
 
 def _nothing(stage: Aggregate, history: WindowHistory) -> str:
-    kept = "no batch is kept" if history.first is None else f"none spoke in batches {history.first} to {history.last}, which are kept"
+    kept = "no batch is kept" if history.first is None else f"none emitted in batches {history.first} to {history.last}, which are kept"
     return f"no such window of {stage.name} is held, and {kept}: no row came for it, it was filtered, or it is longer ago"
 
 

@@ -73,8 +73,8 @@ class SourceRequest:
 class Reading(Protocol):
     """What a source makes of the offsets that Spark notes for each batch: how far the source was read, in Spark's own spelling."""
 
-    def lanes(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
-        """The partitions that there are by then, as the connector's ``lane`` numbers them."""
+    def partitions_at(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
+        """The partitions that there are by then, as the connector's ``partition_sql`` numbers them."""
 
     def rows(self, since: Mapping[str, Any], offset: Mapping[str, Any]) -> dict[int, int]:
         """How many records lie between two offsets, by partition."""

@@ -108,7 +108,7 @@ class ConnectorSpec:
     # Whether CREATE TABLE can load all rows of a source at once.
     is_loadable: bool = False
     # SQL of the whole number that tells the partitions of a source with these options apart: each has a clock of its own.
-    lane: Callable[[Mapping[str, str]], str] = _by_partition
+    partition_sql: Callable[[Mapping[str, str]], str] = _by_partition
     # Whether a sink shows rows to somebody in the order they came in, or keeps the last of several with one key.
     is_ordered: bool = False
     # Whether CREATE STREAM can read from it without end.

@@ -25,7 +25,7 @@ def lag_text(analysis: Analysis) -> str:
         lines += ["", f"why event time is behind for {name}", *(f"  {line}" for line in _behind(name, analysis))]
     windows = [stage for stage in analysis.job.stages if isinstance(stage, Aggregate) and stage.window is not None]
     for stage in windows:
-        lines += ["", f"{stage.name}: {_speaks(stage)}"]
+        lines += ["", f"{stage.name}: {_when_it_emits(stage)}"]
     return "\n".join(lines)
 
 
@@ -66,9 +66,9 @@ def _behind(name: str, analysis: Analysis) -> Iterator[str]:
             yield f"{show_seconds(micros / 1e6):>10}  {what}"
 
 
-def _speaks(stage: Aggregate) -> str:
+def _when_it_emits(stage: Aggregate) -> str:
     length = getattr(stage.window, "size", None)
     if stage.emit_policy.on_close and not stage.emit_policy.per_batch and isinstance(length, int):
         waits = f"a result comes when its window of {show_duration(length)} is over, so a row waits up to that long"
-        return f"{waits}; EMIT EVERY or EMIT CHANGES speaks earlier"
+        return f"{waits}; TRIGGER EVERY or EMIT CHANGES emits earlier"
     return "results come before windows close, so no row waits for the end of its window"

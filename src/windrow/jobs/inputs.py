@@ -161,7 +161,7 @@ class Inputs:
         self.arrived = {name: reading.rows(self._reached[name], offset) for name, reading, offset in found if name in self._reached}
         self._reached = {name: offset for name, _, offset in found}
         for name, reading, offset in found:
-            self.partitions[name] = tuple(sorted({*(self.partitions[name] or ()), *reading.lanes(offset)}))
+            self.partitions[name] = tuple(sorted({*(self.partitions[name] or ()), *reading.partitions_at(offset)}))
         return found
 
     def stated_watermarks(self, batch_id: int) -> dict[str, int]:

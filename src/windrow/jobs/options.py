@@ -92,7 +92,7 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         is_text=True,
         example="http://localhost:4317",
     ),
-    TRACES_PROTOCOL: RunSetting("grpc", "how that collector is spoken to", ("grpc", "http"), example="http"),
+    TRACES_PROTOCOL: RunSetting("grpc", "the protocol of that collector", ("grpc", "http"), example="http"),
     TRACES_SAMPLE: RunSetting("100", "of so many batches in a hundred there is a trace", example="10"),
     LETTERS_TOPIC: RunSetting(
         "",

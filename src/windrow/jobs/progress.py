@@ -159,7 +159,7 @@ class WindowCounting:
         self._told: dict[str, WindowTotals] = {}
 
     def begin(self, executor: BatchExecutor, completed: Mapping[str, int]) -> None:
-        """Before the first batch, and after each. Of windows that speak only of changes nobody is told that they close."""
+        """Before the first batch, and after each. Windows that only emit changes are not reported as closed."""
         if self._names is None:
             closing = (stage for stage in executor.job.stages if isinstance(stage, Aggregate) and stage.emit_policy.on_close)
             self._names = tuple(s.name for s in closing if s.window is not None and not isinstance(s.window, CountedKind))

@@ -167,7 +167,7 @@ def _reshaped(frame: pl.DataFrame, before: Aggregate, after: Aggregate) -> pl.Da
     assert isinstance(known, pl.DataFrame)
     parts = [column for item in before.aggregates for column in part_names(item).values()]
     if not set(parts) & set(frame.columns):
-        # What was said of windows has keys and no parts.
+        # What is known of emissions has keys and no parts.
         return known
     wanted = [column for item in after.aggregates for column in part_names(item).values()]
     return known.with_columns(pl.lit(None).alias(column) for column in wanted if column not in known.columns)

@@ -1,6 +1,6 @@
 """The windows of one statement in the kept versions of a job's state: what is held, and everything that was emitted. Starts no Spark.
 
-A change file is the input of a step, so what a window said in a kept batch is found by taking the step again.
+A change file is the input of a step, so what a window emitted in a kept batch is found by taking the step again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HeldWindow:
 
 @dataclass(frozen=True)
 class Emission:
-    """What a window said in one batch, and the watermark of its statement before and after that batch."""
+    """What a window emitted in one batch, and the watermark of its statement before and after that batch."""
 
     window: HeldWindow
     batch_id: int

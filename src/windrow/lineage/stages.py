@@ -165,8 +165,8 @@ def _aggregated(stage: Aggregate, flows: Flows) -> Flow:
 
 
 def _finished(stage: Aggregate, given: Flow, slots: dict[str, Origins], has_window: bool) -> Flow:
-    spoken = dict.fromkeys(("_emission", "_revision"), through(given.rows, EdgeKind.AGGREGATION))
-    given = replace(given, hidden={**given.hidden, **spoken})
+    of_emission = dict.fromkeys(("_emission", "_revision"), through(given.rows, EdgeKind.AGGREGATION))
+    given = replace(given, hidden={**given.hidden, **of_emission})
     columns = given.columns(slots)
     visible, texts = _items(stage.items, given, columns, lambda expr: as_written(with_slots_filled(stage, expr)))
     hidden = {**given.hidden, **_carried(stage, columns)}

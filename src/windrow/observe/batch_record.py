@@ -107,7 +107,7 @@ class StatementRecord(_Saved):
     """The windows and emissions of one statement. ``before`` and ``after`` are its watermark, None while unset.
 
     ``opened`` is net of sessions that became one. ``open`` are windows that the watermark has not passed, ``kept`` those that only wait
-    for late rows. All are None where counting them would cost too much, and ``closed`` where the statement does not speak at the end
+    for late rows. All are None where counting them would cost too much, and ``closed`` where the statement does not emit at the end
     of a window. ``emissions`` are rows by kind. ``late_by`` counts the rows that came too late by how many microseconds, rounded up to
     two digits.
     """

@@ -147,7 +147,7 @@ class _Chain:
 
         So it is for a row that has waited in vain.
         """
-        stated = None if self._patience is not None else self.options.get("join.on_missing")
+        stated = None if self._retry_for is not None else self.options.get("join.on_missing")
         usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
         as_of = next((s.as_of for s in self._sources if isinstance(s, NamedSource) and (s.alias or s.name).lower() == given.alias), None)
         own = {column.name for column in given.physical}
@@ -166,10 +166,10 @@ class _Chain:
     def _enrich(self, stream: Side, lookups: list[Lookup]) -> LookupJoin:
         tables = ", ".join(dict.fromkeys(table for lookup in lookups for table in lookup.tables))
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
-        return LookupJoin(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._patience)
+        return LookupJoin(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._retry_for)
 
     @property
-    def _patience(self) -> int | None:
+    def _retry_for(self) -> int | None:
         """How long a row that finds nothing waits for it to be there; None where it does not wait at all."""
         if (self.options.get("join.on_missing") or "").lower() != "wait":
             return None

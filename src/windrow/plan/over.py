@@ -59,8 +59,8 @@ def distinct_qualify(items: tuple[Item, ...]) -> Expr:
 
 
 def mark_emission_groups(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Looks whose partition is one window of a stream of windows, by whatever name, compare what comes out together."""
-    settled = dict(stages)
+    """OVER calls whose partition is one window of a stream of windows, by whatever name, compare what it emits at once."""
+    marked = dict(stages)
     for stage in stages.values():
         if isinstance(stage, OverAggregate):
             bounds = _window_columns(stage.input, stages)
@@ -68,8 +68,8 @@ def mark_emission_groups(stages: Mapping[str, Stage]) -> dict[str, Stage]:
                 replace(look, is_at_once=True) if any(isinstance(k, Column) and k.name in bounds for k in look.partition_by) else look
                 for look in stage.over_calls
             )
-            settled[stage.name] = replace(stage, over_calls=over_calls, reason=over_reason(over_calls))
-    return settled
+            marked[stage.name] = replace(stage, over_calls=over_calls, reason=over_reason(over_calls))
+    return marked
 
 
 def _window_columns(name: str, stages: Mapping[str, Stage]) -> frozenset[str]:

@@ -31,10 +31,10 @@ CLOCK = "_clock"  # prefix of the columns with a partition's greatest event time
 INCLUDED = "_included"  # rows that INCLUDE_IN_NEXT moved to a later window
 
 # Columns of the accounts: partition, how far event time came in it, rows behind the watermark, rows that the statement passes on.
-LANE, GREATEST, BEHIND, PASSED = "_lane", "_greatest", "_behind", "_passed"
+SOURCE_PARTITION, GREATEST, BEHIND, PASSED = "_source_partition", "_greatest", "_behind", "_passed"
 WARNED = "_warned"  # prefix of the columns that count rows which violate a constraint and pass
 # Columns by which rows that are in the driver are accounted for.
-RIDING = (JUDGED, LANE, ROW, GREATEST, BEHIND)
+RIDING = (JUDGED, SOURCE_PARTITION, ROW, GREATEST, BEHIND)
 
 # Rows with these fates do not move a clock.
 WATERMARK_NEUTRAL_FATES = (Fate.UNDECODABLE, Fate.BAD_FIELD, Fate.NO_EVENT_TIME, Fate.FUTURE)

@@ -29,7 +29,7 @@ def open_windows_of(executor: BatchExecutor) -> dict[str, str]:
 
 
 def describe_open(held: pl.DataFrame, watermark: int | None) -> str | None:
-    """None where nothing waits: windows that only late rows could still change have spoken."""
+    """None where nothing waits: windows that only late rows could still change have emitted."""
     if not {START, END} <= set(held.columns):
         return None
     bounds = (

@@ -29,7 +29,7 @@ from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 _NUMBER = "_number"
 _BEFORE = "_before"
 _BLOCK = "_block"
-_SPEAKS = "_speaks"
+_EMITS = "_emits"
 
 # EMIT CHANGES shows a window after each of its rows: so many rows of a group are taken at a time, since every one of them is
 # merged again for each that follows it.
@@ -45,29 +45,29 @@ class CountStep:
     emit_policy: EmitPolicy = AT_CLOSE
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
-        shelf = DeltaTable.of(state, self.layout.keys)
-        spoken: list[pl.DataFrame | None] = []
+        delta = DeltaTable.of(state, self.layout.keys)
+        emissions: list[pl.DataFrame | None] = []
         if rows is not None and rows.height:
-            shelf, said = self._row_by_row(shelf, rows, tick) if self.emit_policy.by_row else self._take(shelf, rows, tick)
-            spoken.append(said)
+            delta, emitted = self._row_by_row(delta, rows, tick) if self.emit_policy.by_row else self._take(delta, rows, tick)
+            emissions.append(emitted)
         if not _is_end(tick):
-            shelf, early = self._interval_emissions(shelf, tick)
-            return StepResult(shelf.tables(), stack([*spoken, early]))
-        left = shelf.everything()
+            delta, early = self._interval_emissions(delta, tick)
+            return StepResult(delta.tables(), stack([*emissions, early]))
+        left = delta.everything()
         if left is not None and self.emit_policy.on_close:
             closed = left.with_columns((pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(FINAL).alias(EMISSION))
-            spoken.append(self._shape(closed).sort(END, START, *self.layout.keys))
-        return StepResult({}, stack(spoken))
+            emissions.append(self._shape(closed).sort(END, START, *self.layout.keys))
+        return StepResult({}, stack(emissions))
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """What is held of a window. Only triggers ask when it spoke, and whether there is anything new."""
+        """What is held of a window. Only triggers ask when it emitted, and whether there is anything new."""
         books = (EMITTED_AT, DIRTY) if self.emit_policy.is_early else ()
         return (*self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *books)
 
-    def _take(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _take(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Merge what is held and the rows into windows, and let those emit that should, in the order of their last rows."""
-        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        held, delta = delta.take(rows.select(self.layout.keys).unique())
         partials = self._numbered(held, rows, tick)
         window = (*self.layout.keys, _NUMBER)
         books = partials.group_by(window).agg(
@@ -75,27 +75,27 @@ class CountStep:
         )
         windows = join_on(books, self.layout.merge(partials, _NUMBER), window, "inner").sort(SEQ)
         is_full = pl.col(COUNT) == self.count
-        speaks = pl.lit(self.emit_policy.per_batch) | (is_full & self.emit_policy.on_close)
+        emits = pl.lit(self.emit_policy.per_batch) | (is_full & self.emit_policy.on_close)
         kind = pl.when(is_full & self.emit_policy.on_close).then(pl.lit(FINAL)).otherwise(pl.lit(CHANGE))
-        after = windows.with_columns((pl.col(REVISION) + speaks.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), kind.alias(EMISSION))
+        after = windows.with_columns((pl.col(REVISION) + emits.cast(pl.Int32)).cast(pl.Int32).alias(REVISION), kind.alias(EMISSION))
         left = after.filter(~is_full).with_columns(pl.lit(True).alias(DIRTY))
-        spoken = after.filter(speaks)
-        said = self._shape(spoken).with_columns(spoken[SEQ])
-        return shelf.put(left.select(self._columns)), said if said.height else None
+        emissions = after.filter(emits)
+        emitted = self._shape(emissions).with_columns(emissions[SEQ])
+        return delta.put(left.select(self._columns)), emitted if emitted.height else None
 
-    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _interval_emissions(self, delta: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Windows that changed and have been silent for the interval of TRIGGER EVERY."""
         if self.emit_policy.interval is None:
-            return shelf, None
-        due = shelf.where(pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval))
+            return delta, None
+        due = delta.where(pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval))
         if due is None:
-            return shelf, None
-        _, shelf = shelf.take(due.select(self.layout.keys))
-        said = due.with_columns(
+            return delta, None
+        _, delta = delta.take(due.select(self.layout.keys))
+        emitted = due.with_columns(
             (pl.col(REVISION) + 1).cast(pl.Int32), pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(False).alias(DIRTY)
         )
-        spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION))).sort(START, *self.layout.keys)
-        return shelf.put(said), spoken
+        emissions = self._shape(emitted.with_columns(pl.lit(EARLY).alias(EMISSION))).sort(START, *self.layout.keys)
+        return delta.put(emitted), emissions
 
     def _numbered(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: BatchTime) -> pl.DataFrame:
         """All partials numbered by window: what is held is the beginning of window 0 of its group."""
@@ -119,20 +119,20 @@ class CountStep:
         assert every is not None
         return every
 
-    def _row_by_row(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _row_by_row(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Single rows make a window emit: it is shown as it stood after each of them."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
         rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
-        spoken: list[pl.DataFrame | None] = []
+        emissions: list[pl.DataFrame | None] = []
         for block in rows.partition_by(_BLOCK, maintain_order=True):
-            shelf, said = self._take_block(shelf, block, tick)
-            spoken.append(said)
-        every = stack(spoken)
-        return shelf, None if every is None else every.sort(SEQ)
+            delta, emitted = self._take_block(delta, block, tick)
+            emissions.append(emitted)
+        every = stack(emissions)
+        return delta, None if every is None else every.sort(SEQ)
 
-    def _take_block(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame]:
-        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+    def _take_block(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame]:
+        held, delta = delta.take(rows.select(self.layout.keys).unique())
         partials = self._numbered(held, rows, tick)
         window = [*self.layout.keys, _NUMBER]
         running = partials.with_columns(
@@ -142,29 +142,29 @@ class CountStep:
         ).drop(COUNT, *self.layout.parts)
         merged = self.layout.merge_members(partials, _up_to_each(partials, window))
         running = pl.concat([running, merged], how="horizontal")
-        running = running.with_columns((pl.col(SEQ).is_not_null() & self._speaks()).alias(_SPEAKS), self._kind().alias(EMISSION))
+        running = running.with_columns((pl.col(SEQ).is_not_null() & self._emits()).alias(_EMITS), self._kind().alias(EMISSION))
         running = running.with_columns(
-            (pl.col(REVISION).max() + pl.col(_SPEAKS).cum_sum()).over(window).cast(pl.Int32).alias(REVISION),
-            pl.when(pl.col(_SPEAKS).any())
+            (pl.col(REVISION).max() + pl.col(_EMITS).cum_sum()).over(window).cast(pl.Int32).alias(REVISION),
+            pl.when(pl.col(_EMITS).any())
             .then(pl.lit(tick.now, pl.Int64))
             .otherwise(pl.col(EMITTED_AT).min())
             .over(window)
             .alias(EMITTED_AT),
-            (~pl.col(_SPEAKS)).alias(DIRTY),
+            (~pl.col(_EMITS)).alias(DIRTY),
         )
         last = running.filter(pl.col("_place") == pl.col("_place").max().over(window))
-        said = running.filter(_SPEAKS)
+        emitted = running.filter(_EMITS)
         left = last.filter(pl.col(COUNT) < self.count)
-        return shelf.put(left.select(self._columns)), self._shape(said).with_columns(said[SEQ])
+        return delta.put(left.select(self._columns)), self._shape(emitted).with_columns(emitted[SEQ])
 
-    def _speaks(self) -> pl.Expr:
+    def _emits(self) -> pl.Expr:
         """Whether a row makes its window emit at once. One that fills it up does so once, as the final emission if that is wanted."""
         if self.emit_policy.every_row:
             return pl.lit(True)
-        speaks = (pl.col(COUNT) == self.count) & self.emit_policy.on_close
+        emits = (pl.col(COUNT) == self.count) & self.emit_policy.on_close
         if self.emit_policy.every_records is not None:
-            speaks = speaks | (pl.col(COUNT) % self.emit_policy.every_records == 0)
-        return speaks | pl.col(WHEN)
+            emits = emits | (pl.col(COUNT) % self.emit_policy.every_records == 0)
+        return emits | pl.col(WHEN)
 
     def _kind(self) -> pl.Expr:
         if self.emit_policy.every_row:
@@ -172,8 +172,8 @@ class CountStep:
         is_final = (pl.col(COUNT) == self.count) & self.emit_policy.on_close
         return pl.when(is_final).then(pl.lit(FINAL)).otherwise(pl.lit(EARLY))
 
-    def _shape(self, said: pl.DataFrame) -> pl.DataFrame:
-        return said.select(
+    def _shape(self, emitted: pl.DataFrame) -> pl.DataFrame:
+        return emitted.select(
             *self.layout.keys, pl.col(FIRST).alias(START), pl.col(LAST).alias(END), COUNT, *self.layout.parts, EMISSION, REVISION
         )
 

@@ -32,12 +32,12 @@ class DeltaTable:
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The state to hand on, with the two tables made one where it is time."""
-        shelf = self
+        delta = self
         small = _height(self.recent) + _height(self.moved)
         if small and small >= _height(self.base):
             whole = self.everything()
-            shelf = DeltaTable(self.unit, None if whole is None else whole.rechunk())
-        named = {BASE: shelf.base, RECENT: shelf.recent, MOVED: shelf.moved}
+            delta = DeltaTable(self.unit, None if whole is None else whole.rechunk())
+        named = {BASE: delta.base, RECENT: delta.recent, MOVED: delta.moved}
         return {name: table for name, table in named.items() if table is not None and table.height}
 
     def everything(self) -> pl.DataFrame | None:
@@ -49,7 +49,7 @@ class DeltaTable:
         return stack([base, None if self.recent is None else self.recent.filter(claim)])
 
     def take(self, units: pl.DataFrame) -> tuple[pl.DataFrame | None, DeltaTable]:
-        """All rows of some units, and the shelf without them."""
+        """All rows of some units, and the table without them."""
         if not self.unit:
             return self.everything(), DeltaTable(self.unit)
         base = None if self.base is None else self._still(join_on(self.base, units, self.unit, "semi"))

@@ -1,4 +1,4 @@
-"""The order of a step's emissions, whoever made them: what rows said at once in the order of the rows, then what time made due."""
+"""The order of a step's emissions, whoever made them: what rows made due in the order of the rows, then what time made due."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def in_order(emissions: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     by_time = [pl.col(EMISSION) != EARLY, pl.col(END), pl.col(START), *(pl.col(key) for key in keys)]
     if SEQ in emissions.columns:
         # Windows of one row are told apart by their start, and by nothing else: a group's own order stays.
-        is_said = pl.col(SEQ).is_not_null()
-        by_row = [pl.when(is_said).then(pl.col(SEQ)), pl.when(is_said).then(pl.col(START))]
-        timed = [pl.when(~is_said).then(key) for key in by_time]
-        return emissions.sort(*piece, ~is_said, *by_row, *timed, nulls_last=False, maintain_order=True)
+        is_by_row = pl.col(SEQ).is_not_null()
+        by_row = [pl.when(is_by_row).then(pl.col(SEQ)), pl.when(is_by_row).then(pl.col(START))]
+        timed = [pl.when(~is_by_row).then(key) for key in by_time]
+        return emissions.sort(*piece, ~is_by_row, *by_row, *timed, nulls_last=False, maintain_order=True)
     return emissions.sort(*piece, *by_time, nulls_last=False, maintain_order=True)

@@ -37,7 +37,7 @@ from windrow.windowing.running import none_yet, put_together
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 SEEN_AT = "_seen_at"
-_SAID = "_said"
+_EMITTED = "_emitted"
 _HELD = "_held"
 _ROW = "_row_index"
 _OWN = "_own"
@@ -54,26 +54,26 @@ class PaneStep:
     ttl: int | None = None
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
-        shelf = DeltaTable.of(state, self._pane)
+        delta = DeltaTable.of(state, self._pane)
         if self.ttl is not None:
-            shelf = shelf.keep(tick.now - pl.col(SEEN_AT) < self.ttl)
-        spoken: list[pl.DataFrame | None] = []
+            delta = delta.keep(tick.now - pl.col(SEEN_AT) < self.ttl)
+        emissions: list[pl.DataFrame | None] = []
         lasting: pl.Series | None = None
         if rows is not None and rows.height:
             is_in_order = _is_in_order(rows)
             # A row of a sliding window comes once for each of its windows: earliest window first.
             rows = self._numbered(rows if is_in_order else rows.sort(SEQ, SLICE))
             last = self._last(rows)
-            held, shelf = shelf.take(rows.select(self._pane)[last])
+            held, delta = delta.take(rows.select(self._pane)[last])
             running = self._running(held, rows, last)
-            speaks = running.select(self._speaks(rows, tick).alias("_speaks"))["_speaks"]
-            spoken.append(self._row_emissions(running if speaks.all() else running.filter(speaks), tick))
-            shelf = shelf.put(self._absorbed(running.with_columns(speaks), last, held, tick))
+            emits = running.select(self._emits(rows, tick).alias("_emits"))["_emits"]
+            emissions.append(self._row_emissions(running if emits.all() else running.filter(emits), tick))
+            delta = delta.put(self._absorbed(running.with_columns(emits), last, held, tick))
             if self.emit_policy.every_row and is_in_order:
                 lasting = last
-        shelf, early = self._interval_emissions(shelf, tick)
-        shelf, closed = self._close(shelf, tick)
-        return StepResult(self._let_go(shelf, tick).tables(), stack([*spoken, early, closed]), lasting=lasting)
+        delta, early = self._interval_emissions(delta, tick)
+        delta, closed = self._close(delta, tick)
+        return StepResult(self._let_go(delta, tick).tables(), stack([*emissions, early, closed]), lasting=lasting)
 
     @property
     def _pane(self) -> tuple[str, ...]:
@@ -140,50 +140,50 @@ class PaneStep:
         totals = {part: put_together(both[names[part]], both[part], run) for part, run in runs.items()}
         return both.with_columns(pl.col(COUNT) + pl.col(_HELD), **totals).drop(names.values())
 
-    def _speaks(self, rows: pl.DataFrame, tick: BatchTime) -> pl.Expr:
+    def _emits(self, rows: pl.DataFrame, tick: BatchTime) -> pl.Expr:
         """Whether a row makes its pane emit at once."""
         emit_policy, is_last = self.emit_policy, pl.col(_ROW) == pl.col(_ROW).max().over(self._by(rows))
         if emit_policy.every_row:
             return pl.col(_OWN) > 0
         if emit_policy.once:
             return (pl.col(_HELD) == 0) & (pl.col(_OWN) == 1)
-        speaks = is_last if emit_policy.per_batch else pl.col(_OWN) < 0
+        emits = is_last if emit_policy.per_batch else pl.col(_OWN) < 0
         if emit_policy.every_records is not None:
-            speaks = speaks | (pl.col(COUNT) % emit_policy.every_records == 0)
+            emits = emits | (pl.col(COUNT) % emit_policy.every_records == 0)
         if emit_policy.when:
-            speaks = speaks | pl.col(WHEN).fill_null(False)
+            emits = emits | pl.col(WHEN).fill_null(False)
         # A window that had closed is corrected once in a batch.
-        return speaks if self.kind is None else pl.when(self._end() <= tick.watermark_before).then(is_last).otherwise(speaks)
+        return emits if self.kind is None else pl.when(self._end() <= tick.watermark_before).then(is_last).otherwise(emits)
 
-    def _row_emissions(self, said: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
-        """Numbered on from what the pane had said before."""
-        if not said.height:
+    def _row_emissions(self, emitted: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
+        """Numbered on from what the pane had emitted before."""
+        if not emitted.height:
             return None
         emit_policy = self.emit_policy
         kind = pl.lit(CHANGE if emit_policy.every_row or emit_policy.per_batch or emit_policy.once else EARLY)
         is_late = self._end() <= tick.watermark_before
-        if said.select(is_late.any()).item():
+        if emitted.select(is_late.any()).item():
             kind = pl.when(is_late).then(pl.lit(LATE)).otherwise(kind)
         number = (
-            pl.col(_OWN) if emit_policy.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(said), order_by=_ROW)
+            pl.col(_OWN) if emit_policy.every_row else pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over(self._by(emitted), order_by=_ROW)
         )
-        numbered = said.with_columns(
+        numbered = emitted.with_columns(
             (pl.col(REVISION) + number).cast(pl.Int32).alias(REVISION),
             kind.alias(EMISSION),
         )
         return self._shape(numbered)
 
-    def _shape(self, spoken: pl.DataFrame) -> pl.DataFrame:
-        place = (SEQ,) if SEQ in spoken.columns else ()
-        return spoken.select(
+    def _shape(self, emissions: pl.DataFrame) -> pl.DataFrame:
+        place = (SEQ,) if SEQ in emissions.columns else ()
+        return emissions.select(
             *self.layout.keys, self._start().alias(START), self._end().alias(END), COUNT, *self.layout.parts, EMISSION, REVISION, *place
         )
 
     def _absorbed(self, running: pl.DataFrame, last: pl.Series, held: pl.DataFrame | None, tick: BatchTime) -> pl.DataFrame:
         """The touched panes after the batch: each takes the state of its last row, of which ``last`` has the numbers."""
-        now, spoke = pl.lit(tick.now, pl.Int64), pl.col(_SAID) > 0
-        said = pl.col(_OWN) if self.emit_policy.every_row else pl.col("_speaks").sum().over(self._by(running))
-        after = running.with_columns(said.alias(_SAID))[last]
+        now, has_emitted = pl.lit(tick.now, pl.Int64), pl.col(_EMITTED) > 0
+        emitted = pl.col(_OWN) if self.emit_policy.every_row else pl.col("_emits").sum().over(self._by(running))
+        after = running.with_columns(emitted.alias(_EMITTED))[last]
         if held is None:
             after = after.with_columns(now.alias(EMITTED_AT))
         else:
@@ -192,47 +192,47 @@ class PaneStep:
             *self._pane,
             COUNT,
             *self.layout.parts,
-            (pl.col(REVISION) + pl.col(_SAID)).cast(pl.Int32).alias(REVISION),
-            pl.when(spoke).then(now).otherwise(pl.coalesce(EMITTED_AT, now)).alias(EMITTED_AT),
+            (pl.col(REVISION) + pl.col(_EMITTED)).cast(pl.Int32).alias(REVISION),
+            pl.when(has_emitted).then(now).otherwise(pl.coalesce(EMITTED_AT, now)).alias(EMITTED_AT),
             # What came after the last emission has not been shown yet.
-            (~pl.col("_speaks")).alias(DIRTY),
+            (~pl.col("_emits")).alias(DIRTY),
             now.alias(SEEN_AT),
         )
 
-    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _interval_emissions(self, delta: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Panes that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
         if self.emit_policy.interval is None or (self.kind is None and tick.watermark_after >= FOREVER):
-            return shelf, None
+            return delta, None
         claim = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval)
-        due = shelf.where(claim if self.kind is None else claim & (self._end() > tick.watermark_after))
+        due = delta.where(claim if self.kind is None else claim & (self._end() > tick.watermark_after))
         if due is None:
-            return shelf, None
-        _, shelf = shelf.take(due.select(self._pane))
-        said = due.with_columns(pl.col(REVISION) + 1, pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(False).alias(DIRTY))
-        spoken = self._shape(said.with_columns(pl.lit(EARLY).alias(EMISSION)))
-        return shelf.put(said), spoken.sort(START, *self.layout.keys)
+            return delta, None
+        _, delta = delta.take(due.select(self._pane))
+        emitted = due.with_columns(pl.col(REVISION) + 1, pl.lit(tick.now, pl.Int64).alias(EMITTED_AT), pl.lit(False).alias(DIRTY))
+        emissions = self._shape(emitted.with_columns(pl.lit(EARLY).alias(EMISSION)))
+        return delta.put(emitted), emissions.sort(START, *self.layout.keys)
 
-    def _close(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _close(self, delta: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Panes whose end the watermark passed in this batch."""
         if not self.emit_policy.on_close or tick.watermark_after <= tick.watermark_before:
-            return shelf, None
+            return delta, None
         if self.kind is None:
-            due = shelf.everything() if tick.watermark_after >= FOREVER else None
+            due = delta.everything() if tick.watermark_after >= FOREVER else None
         else:
-            due = shelf.where((self._end() > tick.watermark_before) & (self._end() <= tick.watermark_after))
+            due = delta.where((self._end() > tick.watermark_before) & (self._end() <= tick.watermark_after))
         if due is None:
-            return shelf, None
-        said = due.with_columns(pl.col(REVISION) + 1)
+            return delta, None
+        emitted = due.with_columns(pl.col(REVISION) + 1)
         if self.lateness:
             # The final emission counts as a revision for the corrections that may follow.
-            _, shelf = shelf.take(due.select(self._pane))
-            shelf = shelf.put(said)
-        return shelf, self._shape(said.with_columns(pl.lit(FINAL).alias(EMISSION))).sort(END, *self.layout.keys)
+            _, delta = delta.take(due.select(self._pane))
+            delta = delta.put(emitted)
+        return delta, self._shape(emitted.with_columns(pl.lit(FINAL).alias(EMISSION))).sort(END, *self.layout.keys)
 
-    def _let_go(self, shelf: DeltaTable, tick: BatchTime) -> DeltaTable:
+    def _let_go(self, delta: DeltaTable, tick: BatchTime) -> DeltaTable:
         if self.kind is None:
-            return DeltaTable(self._pane) if tick.watermark_after >= FOREVER else shelf
-        return shelf.keep(self._end() > tick.retention_bound(self.lateness))
+            return DeltaTable(self._pane) if tick.watermark_after >= FOREVER else delta
+        return delta.keep(self._end() > tick.retention_bound(self.lateness))
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         panes = DeltaTable.of(state, self._pane).everything()

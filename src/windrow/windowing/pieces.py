@@ -32,7 +32,7 @@ _MOMENT = "_moment"
 
 @dataclass(frozen=True)
 class Pieces:
-    """``books`` are the columns that are remembered of a session beside how often it has spoken."""
+    """``books`` are the columns that are remembered of a session beside how often it has emitted."""
 
     layout: Layout
     bounds: Bounds
@@ -117,7 +117,7 @@ class Pieces:
     def cut_anew(self, every: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Sessions with a limit, and the rows that come too late. One that has closed stays as it is; others are cut anew.
 
-        What a session has said, and when, goes with its first piece.
+        What a session has emitted, and when, goes with its first piece.
         """
         is_closed = pl.col(HELD) & (self.held_end() <= tick.watermark_before)
         every = every.with_columns(

@@ -54,7 +54,7 @@ def cut(parts: Sequence[Part], bounds: Bounds, is_over: Callable[[int, bool], bo
 
 
 class SessionInterval(NamedTuple):
-    """A session as it stands: its bounds, how often it has spoken, and the numbers of the partials it is made of.
+    """A session as it stands: its bounds, how often it has emitted, and the numbers of the partials it is made of.
 
     ``pieces`` are the numbers of the partials that it can be cut into, where there is a limit. ``largest`` is the row count of the
     largest session that it was made of when it last grew.
@@ -115,11 +115,11 @@ class SessionRules:
         self._held[group] = runs
         return grown
 
-    def speak(self, group: int, speaker: SessionInterval, now: int) -> SessionInterval:
+    def emit(self, group: int, session: SessionInterval, now: int) -> SessionInterval:
         """The session as it stands after an emission."""
-        said = speaker._replace(revision=speaker.revision + 1, emitted_at=now, is_dirty=False)
-        self._held[group] = [said if run is speaker else run for run in self._held[group]]
-        return said
+        emitted = session._replace(revision=session.revision + 1, emitted_at=now, is_dirty=False)
+        self._held[group] = [emitted if run is session else run for run in self._held[group]]
+        return emitted
 
     def end(self, run: SessionInterval) -> int:
         return self.bounds.end(run.first, run.last)
@@ -134,7 +134,7 @@ class SessionRules:
         return None if changes_next else [*held[:place], own, *rest]
 
     def _cut_anew(self, held: list[SessionInterval], own: SessionInterval) -> list[SessionInterval]:
-        """With a limit, sessions that are open are cut from their pieces again. What they have said goes with the first piece."""
+        """With a limit, sessions that are open are cut from their pieces again. What they have emitted goes with the first piece."""
         parts = [own]
         for run in held:
             is_cut = self.bounds.most is not None and self.end(run) > self.closed_by

@@ -57,41 +57,43 @@ class SessionStep:
     include_late: bool = False
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
-        shelf = DeltaTable.of(state, self.layout.keys)
-        spoken: pl.DataFrame | None = None
+        delta = DeltaTable.of(state, self.layout.keys)
+        emissions: pl.DataFrame | None = None
         rejected: tuple[int, ...] = ()
         if rows is not None and rows.height:
             rows = rows if LATE_ID in rows.columns else rows.with_columns(pl.lit(None, pl.Int64).alias(LATE_ID))
-            shelf, spoken, rejected = self._row_by_row(shelf, rows, tick) if self.emit_policy.by_row else self._together(shelf, rows, tick)
-        shelf, early = self._interval_emissions(shelf, tick)
-        shelf, closed = self._close(shelf, tick)
-        shelf = shelf.keep(~is_over(self._pieces.held_end(), self.lateness, tick.watermark_after))
-        return StepResult(shelf.tables(), stack([spoken, early, closed]), rejected)
+            delta, emissions, rejected = (
+                self._row_by_row(delta, rows, tick) if self.emit_policy.by_row else self._by_batch(delta, rows, tick)
+            )
+        delta, early = self._interval_emissions(delta, tick)
+        delta, closed = self._close(delta, tick)
+        delta = delta.keep(~is_over(self._pieces.held_end(), self.lateness, tick.watermark_after))
+        return StepResult(delta.tables(), stack([emissions, early, closed]), rejected)
 
-    def _together(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
+    def _by_batch(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
         """The rows of a batch as one: where they stand among each other in time matters, in what order they came does not."""
-        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+        held, delta = delta.take(rows.select(self.layout.keys).unique())
         clusters, rejected = self._reject(held, rows, tick)
         if not clusters.height:
-            return shelf, None, rejected
-        speaks = pl.col("_touched") if self.emit_policy.per_batch else pl.col("_touched") & (self._pieces.end() <= tick.watermark_before)
+            return delta, None, rejected
+        emits = pl.col("_touched") if self.emit_policy.per_batch else pl.col("_touched") & (self._pieces.end() <= tick.watermark_before)
         sessions = self._merge(clusters)
-        shelf, said = self._say(shelf, sessions, self._pieces.of(clusters, sessions), speaks, CHANGE, tick)
-        return shelf, said, rejected
+        delta, emitted = self._emit(delta, sessions, self._pieces.of(clusters, sessions), emits, CHANGE, tick)
+        return delta, emitted, rejected
 
-    def _say(
-        self, shelf: DeltaTable, sessions: pl.DataFrame, pieces: pl.DataFrame | None, speaks: pl.Expr, kind: str, tick: BatchTime
+    def _emit(
+        self, delta: DeltaTable, sessions: pl.DataFrame, pieces: pl.DataFrame | None, emits: pl.Expr, kind: str, tick: BatchTime
     ) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Put sessions back, after those have emitted that should. One that had closed before this batch emits a correction."""
-        speaks_now = sessions.select(speaks.alias("_speaks"))["_speaks"]
-        after = sessions.with_columns((pl.col(REVISION) + speaks_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
+        emits_now = sessions.select(emits.alias("_emits"))["_emits"]
+        after = sessions.with_columns((pl.col(REVISION) + emits_now.cast(pl.Int32)).cast(pl.Int32).alias(REVISION))
         if self._books:
-            spoken_at = pl.when(speaks_now).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT))
-            after = after.with_columns(spoken_at.alias(EMITTED_AT), pl.col(DIRTY) & ~speaks_now)
+            emitted_at = pl.when(emits_now).then(pl.lit(tick.now, pl.Int64)).otherwise(pl.col(EMITTED_AT))
+            after = after.with_columns(emitted_at.alias(EMITTED_AT), pl.col(DIRTY) & ~emits_now)
         is_late = pl.when(self._pieces.end() <= tick.watermark_before).then(pl.lit(LATE)).otherwise(pl.lit(kind))
-        said = self._shape(after.filter(speaks_now).with_columns(is_late.alias(EMISSION)))
-        said = said.sort(END, START, *self.layout.keys, nulls_last=False)
-        return shelf.put(self._pieces.kept(after, pieces, tick)), said if said.height else None
+        emitted = self._shape(after.filter(emits_now).with_columns(is_late.alias(EMISSION)))
+        emitted = emitted.sort(END, START, *self.layout.keys, nulls_last=False)
+        return delta.put(self._pieces.kept(after, pieces, tick)), emitted if emitted.height else None
 
     @property
     def _pieces(self) -> Pieces:
@@ -102,49 +104,49 @@ class SessionStep:
         """What is remembered of a session where single rows decide whether it emits."""
         return (EMITTED_AT, DIRTY) if self.emit_policy.is_early else ()
 
-    def _interval_emissions(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _interval_emissions(self, delta: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """Sessions that changed and have been silent for the interval of TRIGGER EVERY, and are still open."""
         if self.emit_policy.interval is None:
-            return shelf, None
+            return delta, None
         is_due = pl.col(DIRTY) & (tick.now - pl.col(EMITTED_AT) >= self.emit_policy.interval)
-        due = shelf.where(is_due & (self._pieces.held_end() > tick.watermark_after))
+        due = delta.where(is_due & (self._pieces.held_end() > tick.watermark_after))
         if due is None:
-            return shelf, None
-        held, shelf = shelf.take(due.select(self.layout.keys).unique())
+            return delta, None
+        held, delta = delta.take(due.select(self.layout.keys).unique())
         assert held is not None
-        return self._say(shelf, self._pieces.whole(held), held, is_due & (self._pieces.end() > tick.watermark_after), EARLY, tick)
+        return self._emit(delta, self._pieces.whole(held), held, is_due & (self._pieces.end() > tick.watermark_after), EARLY, tick)
 
     def _row_by_row(
-        self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime
+        self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime
     ) -> tuple[DeltaTable, pl.DataFrame | None, tuple[int, ...]]:
         """EMIT CHANGES: each row shows its session as it stood after it, so rows are taken one after the other."""
         index = pl.int_range(pl.len(), dtype=pl.Int64)
         rows = rows.sort(SEQ)
         rows = rows.with_columns(((index.over(self.layout.keys) if self.layout.keys else index) // ROWS_AT_ONCE).alias(_BLOCK))
-        spoken: list[pl.DataFrame | None] = []
+        emissions: list[pl.DataFrame | None] = []
         rejected: list[int] = []
         for block in rows.partition_by(_BLOCK, maintain_order=True):
-            shelf, said, late = self._take_block(shelf, block, tick)
-            spoken.append(said)
+            delta, emitted, late = self._take_block(delta, block, tick)
+            emissions.append(emitted)
             rejected.extend(late)
-        every = stack(spoken)
-        said_by_rows = None if every is None else every.sort(SEQ)
-        shelf, corrections = self._corrections(shelf, rows, tick)
-        return shelf, stack([said_by_rows, corrections]), tuple(rejected)
+        every = stack(emissions)
+        emitted_by_rows = None if every is None else every.sort(SEQ)
+        delta, corrections = self._corrections(delta, rows, tick)
+        return delta, stack([emitted_by_rows, corrections]), tuple(rejected)
 
-    def _corrections(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _corrections(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         """With triggers, a session that had closed is corrected once in a batch."""
         if not self._books or self.emit_policy.every_row:
-            return shelf, None
-        held, shelf = shelf.take(rows.select(self.layout.keys).unique())
+            return delta, None
+        held, delta = delta.take(rows.select(self.layout.keys).unique())
         if held is None:
-            return shelf, None
-        return self._say(shelf, self._pieces.whole(held), held, pl.col(DIRTY) & (self._pieces.end() <= tick.watermark_before), EARLY, tick)
+            return delta, None
+        return self._emit(delta, self._pieces.whole(held), held, pl.col(DIRTY) & (self._pieces.end() <= tick.watermark_before), EARLY, tick)
 
-    def _take_block(self, shelf: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, list[int]]:
+    def _take_block(self, delta: DeltaTable, rows: pl.DataFrame, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None, list[int]]:
         """Find out in Python who joins whom, then merge all the partials of all the sessions that rows show at once."""
         groups = rows.select(self.layout.keys).unique(maintain_order=True)
-        held, shelf = shelf.take(groups)
+        held, delta = delta.take(groups)
         own = rows.select(*self.layout.keys, *self._pieces.columns, SEQ, LATE_ID, self._when().alias(WHEN))
         sessions = None if held is None else self._pieces.whole(held)
         pieces = held if self._pieces.is_limited else None
@@ -163,13 +165,13 @@ class SessionStep:
         fresh = partials.select(_GROUP, FIRST, LATE_ID, WHEN).slice(known + of_pieces)
         for number, (group, at, late_id, when) in enumerate(fresh.iter_rows(), known + of_pieces):
             run = rules.take(group, at, number, tick.now)
-            if run is not None and self._makes_speak(run, when, rules.end(run) <= tick.watermark_before):
-                shown.append((number, rules.speak(group, run, tick.now)))
+            if run is not None and self._makes_emit(run, when, rules.end(run) <= tick.watermark_before):
+                shown.append((number, rules.emit(group, run, tick.now)))
             elif run is None and late_id is not None:
                 rejected.append(late_id)
-        said = self._of_runs(partials, [run for _, run in shown]).with_columns(partials[SEQ][[number for number, _ in shown]])
+        emitted = self._of_runs(partials, [run for _, run in shown]).with_columns(partials[SEQ][[number for number, _ in shown]])
         left = self._pieces.of_runs(partials, rules, tick) if self._pieces.is_limited else self._of_runs(partials, rules.left())
-        return shelf.put(left), self._spoken(said, tick), rejected
+        return delta.put(left), self._row_emissions(emitted, tick), rejected
 
     def _when(self) -> pl.Expr:
         return pl.col(WHEN).fill_null(False) if self.emit_policy.when else pl.lit(False)
@@ -190,7 +192,7 @@ class SessionStep:
             known = tuple(own.get((group, first), ()))
             rules.hold(group, SessionInterval(first, last, revision, (number,), count, count, emitted_at, is_dirty, known))
 
-    def _makes_speak(self, run: SessionInterval, when: bool, is_closed: bool) -> bool:
+    def _makes_emit(self, run: SessionInterval, when: bool, is_closed: bool) -> bool:
         """Whether a row makes the session that it joined emit at once."""
         if self.emit_policy.every_row:
             return True
@@ -211,12 +213,12 @@ class SessionStep:
             *self.layout.keys, FIRST, LAST, COUNT, *self.layout.parts, REVISION, *self._books
         )
 
-    def _spoken(self, said: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
-        if not said.height:
+    def _row_emissions(self, emitted: pl.DataFrame, tick: BatchTime) -> pl.DataFrame | None:
+        if not emitted.height:
             return None
         kind = CHANGE if self.emit_policy.every_row else EARLY
         is_late = pl.when(self._pieces.end() <= tick.watermark_before).then(pl.lit(LATE)).otherwise(pl.lit(kind))
-        return self._shape(said.with_columns(is_late.alias(EMISSION)), SEQ)
+        return self._shape(emitted.with_columns(is_late.alias(EMISSION)), SEQ)
 
     def _reject(self, held: pl.DataFrame | None, rows: pl.DataFrame, tick: BatchTime) -> tuple[pl.DataFrame, tuple[int, ...]]:
         """Held and new partials with the numbers of their runs, without the rows of those that had closed for good before this batch."""
@@ -284,33 +286,33 @@ class SessionStep:
         values = Layout((), self.layout.merges, self.layout.parts).merge(clusters, CHAIN)
         return books.join(values, on=CHAIN)
 
-    def _shape(self, said: pl.DataFrame, *more: str) -> pl.DataFrame:
-        return said.with_columns(self._pieces.end().alias(END)).select(
+    def _shape(self, emitted: pl.DataFrame, *more: str) -> pl.DataFrame:
+        return emitted.with_columns(self._pieces.end().alias(END)).select(
             *self.layout.keys, pl.col(FIRST).alias(START), END, COUNT, *self.layout.parts, EMISSION, REVISION, *more
         )
 
-    def _close(self, shelf: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
+    def _close(self, delta: DeltaTable, tick: BatchTime) -> tuple[DeltaTable, pl.DataFrame | None]:
         if not (self.emit_policy.on_close or self._books) or tick.watermark_after <= tick.watermark_before:
-            return shelf, None
+            return delta, None
         is_closing = (self._pieces.held_end() > tick.watermark_before) & (self._pieces.held_end() <= tick.watermark_after)
-        due = shelf.where(is_closing)
+        due = delta.where(is_closing)
         if due is None:
-            return shelf, None
+            return delta, None
         numbered = (pl.col(REVISION) + int(self.emit_policy.on_close)).cast(pl.Int32)
         if self.lateness:
-            # The final emission counts as a revision for the corrections that may follow. What was not said by now is said no more.
+            # The final emission counts as a revision for the corrections that may follow. What was not emitted by now never is.
             changed = {REVISION: numbered, **({DIRTY: pl.lit(False)} if self._books else {})}
             if self._books and self.emit_policy.on_close:
-                # A late row may open the session again, and EVERY counts from when it last spoke.
+                # A late row may open the session again, and EVERY counts from when it last emitted.
                 changed[EMITTED_AT] = pl.lit(tick.now, pl.Int64)
-            held, shelf = shelf.take(due.select(self.layout.keys).unique())
+            held, delta = delta.take(due.select(self.layout.keys).unique())
             assert held is not None
             after = (pl.when(is_closing).then(new).otherwise(pl.col(name)).alias(name) for name, new in changed.items())
-            shelf = shelf.put(held.with_columns(after))
+            delta = delta.put(held.with_columns(after))
         if not self.emit_policy.on_close:
-            return shelf, None
-        said = self._shape(self._pieces.whole(due).with_columns(pl.lit(FINAL).alias(EMISSION), numbered))
-        return shelf, said.sort(END, START, *self.layout.keys, nulls_last=False)
+            return delta, None
+        emitted = self._shape(self._pieces.whole(due).with_columns(pl.lit(FINAL).alias(EMISSION), numbered))
+        return delta, emitted.sort(END, START, *self.layout.keys, nulls_last=False)
 
     def open_windows(self, state: Tables) -> pl.DataFrame | None:
         held = DeltaTable.of(state, self.layout.keys).everything()

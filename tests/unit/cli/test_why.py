@@ -115,7 +115,7 @@ def test_a_window_that_is_gone_and_one_that_never_was(windrow: Windrow, tmp_path
     _change(store, 1, [], START + 115 * SECOND, START + 300 * SECOND)
     assert windrow("why", "window", "q.sql", "candles").stdout.splitlines()[-1] == "  it is held no more: nothing corrects it"
     told = windrow("why", "window", "q.sql", "candles", "--key", "NONE").stdout
-    assert told.startswith("no such window of candles is held, and none spoke in batches 0 to 1, which are kept")
+    assert told.startswith("no such window of candles is held, and none emitted in batches 0 to 1, which are kept")
 
 
 def test_a_statement_that_is_not_there(windrow: Windrow, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from windrow.connectors.kafka.failures import error_of
 from windrow.connectors.kafka.security import for_java
 from windrow.connectors.kafka.source import _start_options
 from windrow.connectors.kafka.source_failures import explain_failure
-from windrow.connectors.kafka.source_options import lane, lane_of
+from windrow.connectors.kafka.source_options import partition_number, partition_sql
 from windrow.connectors.kafka.source_settings import SourceSettings, Topics
 from windrow.connectors.runtime import SourceRequest
 from windrow.errors import UsageError
@@ -89,9 +89,9 @@ def test_topics_that_are_missing() -> None:
 
 def test_topics_of_one_source_have_clocks_of_their_own() -> None:
     several = {"topic": "a,b"}
-    assert lane({"topic": "a"}) == "_partition"
-    assert lane_of(several, "a", 0) != lane_of(several, "b", 0)
-    assert lane({"topic.pattern": "a"}) == lane(several)
+    assert partition_sql({"topic": "a"}) == "_partition"
+    assert partition_number(several, "a", 0) != partition_number(several, "b", 0)
+    assert partition_sql({"topic.pattern": "a"}) == partition_sql(several)
 
 
 SQL = """

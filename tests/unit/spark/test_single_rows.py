@@ -106,8 +106,8 @@ def test_a_row_far_ahead_moves_no_clock() -> None:
 @pytest.mark.parametrize(("partitions", "is_direct"), [((0, 1), True), ((0,), False)])
 def test_rows_say_their_partition_where_there_may_be_several(partitions: tuple[int, ...], is_direct: bool) -> None:
     rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES", partitions, is_direct=is_direct)
-    assert "_lane" in _sent(rows)
-    books = rows.books(_fed({"_t": [5, 9, 7], "_lane": [0, 1, 0]}, [None, None, None])).to_pylist()
+    assert "_source_partition" in _sent(rows)
+    books = rows.books(_fed({"_t": [5, 9, 7], "_source_partition": [0, 1, 0]}, [None, None, None])).to_pylist()
     expected = {"_clock0": 7, "_clock1": 9}
     assert books == [{**{f"_clock{p}": expected[f"_clock{p}"] for p in partitions}, "_rows": 3, "_judged": 0, "_row": ""}]
 

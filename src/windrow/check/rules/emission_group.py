@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.emission_groups import looks_across, speaks_once
+from windrow.catalog.emission_groups import emits_once, looks_across
 from windrow.check.blocks import Block, Context, Place
 from windrow.check.rules.not_grouped import group_keys, normal_key
 from windrow.check.rules.window_purpose import gives_window_rows
@@ -30,7 +30,7 @@ def _judge(block: Block) -> Iterator[Diagnostic]:
         hint = "take it in two steps: SELECT DISTINCT ... FROM (SELECT ..., ROW_NUMBER() OVER (...) AS n FROM ...) AS x"
         yield Diagnostic("WR238", "DISTINCT and OVER cannot stand in one SELECT", select.span, hint)
     is_of_rows = gives_window_rows(block)
-    if not (block.scopes.is_aggregate or is_of_rows) or speaks_once(select):
+    if not (block.scopes.is_aggregate or is_of_rows) or emits_once(select):
         return
     what = "rows" if is_of_rows else "groups"
     for node, place in overs:

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from windrow.connectors.kafka.client import Complaints, asking_settings
 from windrow.connectors.kafka.failures import classify, explain
-from windrow.connectors.kafka.source_options import lane_of
+from windrow.connectors.kafka.source_options import partition_number
 from windrow.errors import WindrowError
 from windrow.resilience import Guard, RetryRule
 
@@ -37,13 +37,13 @@ class GroupMirror:
         self._newest: Mapping[str, Mapping[str, int]] | None = None
         self._thread: threading.Thread | None = None
 
-    def lanes(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
-        return tuple(lane_of(self._options, topic, int(partition)) for topic, each in offset.items() for partition in each)
+    def partitions_at(self, offset: Mapping[str, Any]) -> tuple[int, ...]:
+        return tuple(partition_number(self._options, topic, int(partition)) for topic, each in offset.items() for partition in each)
 
     def rows(self, since: Mapping[str, Any], offset: Mapping[str, Any]) -> dict[int, int]:
         """With the markers of transactions, which are records to a broker."""
         return {
-            lane_of(self._options, topic, int(number)): at - since.get(topic, {}).get(number, 0)
+            partition_number(self._options, topic, int(number)): at - since.get(topic, {}).get(number, 0)
             for topic, each in offset.items()
             for number, at in each.items()
         }

@@ -12,7 +12,7 @@ from windrow.connectors.kafka.brokers import Brokers
 from windrow.connectors.kafka.formats import csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
 from windrow.connectors.kafka.security import BAD_OPTION, for_java
-from windrow.connectors.kafka.source_options import SPELLED_AS_JSON, lane_of
+from windrow.connectors.kafka.source_options import SPELLED_AS_JSON, partition_number
 from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
 from windrow.connectors.kafka.table import Span, latest_records, span_of, taken_back
 from windrow.connectors.runtime import ORIGINAL, RAW, SEQ, SourceRequest, SourceStream
@@ -45,9 +45,9 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     if request.is_table:
         return _open_table(spark, request, settings, span_of(brokers.bounds(topics), request.since))
     records = _load(spark, request, {**_options(settings), **_start_options(settings, topics)})
-    lanes = tuple(lane_of(request.options, topic, partition) for topic, count in topics.items() for partition in range(count))
+    partitions = tuple(partition_number(request.options, topic, partition) for topic, count in topics.items() for partition in range(count))
     mirror = GroupMirror(settings.servers, settings.client, settings.group, request.options)
-    return replace(_stream(request, settings, records), partitions=lanes, reading=mirror)
+    return replace(_stream(request, settings, records), partitions=partitions, reading=mirror)
 
 
 def _open_table(spark: SparkSession, request: SourceRequest, settings: SourceSettings, span: Span) -> SourceStream:

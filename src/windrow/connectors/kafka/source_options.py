@@ -74,20 +74,20 @@ _MAY_CHANGE = (
 SOURCE_OPTIONS: tuple[OptionSpec, ...] = tuple(replace(option, may_change=option.key in _MAY_CHANGE) for option in _OPTIONS)
 
 
-def lane(options: Mapping[str, str]) -> str:
+def partition_sql(options: Mapping[str, str]) -> str:
     """SQL that tells partitions apart: by their number, and where there may be several topics, by the topic as well.
 
-    >>> lane({"topic": "a"})
+    >>> partition_sql({"topic": "a"})
     '_partition'
     """
     has_several = "topic.pattern" in options or "," in options.get("topic", "")
     return f"(crc32(CAST(_topic AS BINARY)) * {_MOST_PARTITIONS} + _partition)" if has_several else "_partition"
 
 
-def lane_of(options: Mapping[str, str], topic: str, partition: int) -> int:
-    """What ``lane`` gives for a row of this partition.
+def partition_number(options: Mapping[str, str], topic: str, partition: int) -> int:
+    """What ``partition_sql`` gives for a row of this partition.
 
-    >>> lane_of({"topic": "a"}, "a", 3), lane_of({"topic": "a,b"}, "a", 3)
+    >>> partition_number({"topic": "a"}, "a", 3), partition_number({"topic": "a,b"}, "a", 3)
     (3, 255875868721155)
     """
-    return partition if lane(options) == "_partition" else zlib.crc32(topic.encode()) * _MOST_PARTITIONS + partition
+    return partition if partition_sql(options) == "_partition" else zlib.crc32(topic.encode()) * _MOST_PARTITIONS + partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from windrow.connectors.kafka.sink_options import JSON, SINK_OPTIONS
-from windrow.connectors.kafka.source_options import SOURCE_OPTIONS, SPELLED_AS_JSON, lane
+from windrow.connectors.kafka.source_options import SOURCE_OPTIONS, SPELLED_AS_JSON, partition_sql
 from windrow.connectors.spec import ConnectorSpec, SourceShape
 
 
@@ -31,7 +31,7 @@ KAFKA = ConnectorSpec(
     sink=SINK_OPTIONS,
     source_partitions=None,
     is_loadable=True,
-    lane=lane,
+    partition_sql=partition_sql,
     source_shape=_shape,
     counts_rows=_counts_rows,
     has_headers=True,

@@ -47,9 +47,9 @@ class BatchInput:
 
 @dataclass
 class WindowActivity:
-    """What the windows of a statement did in a batch, by kind: ``spoken`` before HAVING and LIMIT, ``emitted`` as rows that went on."""
+    """What the windows of a statement emitted in a batch, by kind: ``before_having`` and LIMIT, and as rows that went on (``emitted``)."""
 
-    spoken: dict[str, int] = field(default_factory=dict)
+    before_having: dict[str, int] = field(default_factory=dict)
     emitted: dict[str, int] = field(default_factory=dict)
 
 

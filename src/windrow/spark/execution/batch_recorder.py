@@ -113,7 +113,7 @@ class BatchRecorder:
         assert result.change is not None
         given = result.change.steps.get(stage.name)
         before, after = (None, None) if given is None else (given.tick.before, given.tick.after)
-        closed = activity.spoken.get(FINAL, 0) if stage.emit_policy.on_close else None
+        closed = activity.before_having.get(FINAL, 0) if stage.emit_policy.on_close else None
         is_open, kept = self._windows(stage, after)
         was_open = self._open.get(stage.name, 0 if result.batch_id == 0 else None)
         self._open[stage.name] = is_open
@@ -124,7 +124,7 @@ class BatchRecorder:
             lateness=stage.lateness,
             opened=opened,
             closed=closed,
-            corrected=activity.spoken.get(LATE, 0),
+            corrected=activity.before_having.get(LATE, 0),
             open=is_open,
             kept=kept,
             emissions=activity.emitted,

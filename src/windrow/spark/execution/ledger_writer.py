@@ -26,12 +26,12 @@ from windrow.spark.row_columns import (
     FATE,
     GREATEST,
     JUDGED,
-    LANE,
     OWN_WATERMARK,
     PASSED,
     RIDING,
     ROW,
     ROWS_COUNT,
+    SOURCE_PARTITION,
     SOURCE_WATERMARK,
     WARNED,
     WATERMARK_NEUTRAL_FATES,
@@ -86,7 +86,7 @@ class LedgerWriter:
         columns += (f"count_if({passes_sql(stage)}) AS {PASSED}{index}" for index, stage in enumerate(filters))
         warnings = warning(read.constraints)
         columns += (f"count_if({FATE} = 0 AND {violates_sql(each)}) AS {WARNED}{index}" for index, each in enumerate(warnings))
-        by = f"{FATE}, {LANE}, {ROW}"
+        by = f"{FATE}, {SOURCE_PARTITION}, {ROW}"
         placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in marks.items())}"
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
         for index, each in enumerate(warnings):
@@ -97,7 +97,7 @@ class LedgerWriter:
         """SQL of what the accounts ask of each row."""
         behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
         return {
-            LANE: source_partition_sql(read),
+            SOURCE_PARTITION: source_partition_sql(read),
             ROW: diverted_row(columns, f"{FATE} <> 0"),
             GREATEST: "unix_micros(_event_time)",
             BEHIND: behind or "false",
@@ -130,7 +130,7 @@ class LedgerWriter:
 
         Rows that go on keep their text: a join may still find them to be late.
         """
-        by = [JUDGED, LANE, ROW]
+        by = [JUDGED, SOURCE_PARTITION, ROW]
         behind = rows[BEHIND].cast(pa.int64())
         asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
         found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
@@ -150,7 +150,7 @@ class LedgerWriter:
         what = policies(read)
         counts = counts_by_fate(fed)
         account.rows_in += sum(counts.values())
-        if LANE in fed.column_names:
+        if SOURCE_PARTITION in fed.column_names:
             _count_by_partition(result.partitions.setdefault(name, {}), fed)
         account.passed += sum(count for fate, count in counts.items() if fate not in (*SOURCE_FATES, Fate.VIOLATION))
         for fate in SOURCE_FATES:
@@ -238,8 +238,10 @@ def _behind(read: Read, clock: Clock) -> str | None:
     if read.clock.granularity == "row":
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_WATERMARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
-    lane = source_partition_sql(read)
-    own = " OR ".join(f"({lane} = {p} AND unix_micros(_event_time) < {of_batch(mark, lane)})" for p, mark in marks.items())
+    partition_sql = source_partition_sql(read)
+    own = " OR ".join(
+        f"({partition_sql} = {p} AND unix_micros(_event_time) < {of_batch(mark, partition_sql)})" for p, mark in marks.items()
+    )
     return f"({FATE} = 0 AND ({own}))" if marks else None
 
 
@@ -333,13 +335,13 @@ def _letters(fate: Fate, source: str, rows: pa.Table, batch_id: int, statement: 
 
 
 def _count_by_partition(counts: dict[int, int], found: pa.Table) -> None:
-    for row in found.group_by(LANE).aggregate([(ROWS_COUNT, "sum")]).to_pylist():
-        if row[LANE] is not None:
-            counts[row[LANE]] = counts.get(row[LANE], 0) + row[f"{ROWS_COUNT}_sum"]
+    for row in found.group_by(SOURCE_PARTITION).aggregate([(ROWS_COUNT, "sum")]).to_pylist():
+        if row[SOURCE_PARTITION] is not None:
+            counts[row[SOURCE_PARTITION]] = counts.get(row[SOURCE_PARTITION], 0) + row[f"{ROWS_COUNT}_sum"]
 
 
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
     still = pa.array([fate.value for fate in WATERMARK_NEUTRAL_FATES], found[JUDGED].type)
     moving = found.filter(pc.and_(pc.invert(pc.is_in(found[JUDGED], still)), pc.less(found[JUDGED], FIRST_VIOLATION)))
-    reached = moving.group_by(LANE).aggregate([(GREATEST, "max")]).to_pylist()
-    return {row[LANE]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}
+    reached = moving.group_by(SOURCE_PARTITION).aggregate([(GREATEST, "max")]).to_pylist()
+    return {row[SOURCE_PARTITION]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}

@@ -121,7 +121,7 @@ class BatchMeasurements:
             own.rows_out, own.bytes_out = flow.table.num_rows, flow.table.nbytes
 
     def take_emissions(self, name: str, emissions: pl.DataFrame) -> None:
-        """What a step puts out. A window that closes speaks once as a final one."""
+        """What a step puts out. A window that closes emits once as final."""
         final = emissions.filter(pl.col(EMISSION) == FINAL) if EMISSION in emissions.columns else emissions.clear()
         if final.height and COUNT in final.columns:
             _take_values(self.closed.setdefault(name, Distribution(COUNTS)), final[COUNT].cast(pl.Float64))

@@ -60,7 +60,7 @@ def probe(spark: SparkSession) -> None:
 class CachedPlan:
     """``above`` are the operators from the first to the last, ``shape`` is that of the rows, ``leaf_of`` makes what reads them.
 
-    ``beneath`` finds what can be asked instead of finished rows.
+    ``fusion`` finds a plan that can run below the query instead of finished rows.
 
     ``slots`` hold the constants of the batch: arrays of one number, one or more for each constant. ``no_children`` is Spark's empty list.
     ``exchange`` is the place among the operators of the one that brings together what tasks have of the same groups, if it is the only one.
@@ -70,7 +70,7 @@ class CachedPlan:
     schema: pa.Schema
     above: tuple[Any, ...]
     leaf_of: Callable[[Any], Any]
-    beneath: PlanFusion
+    fusion: PlanFusion
     no_children: Any
     shape: str
     slots: tuple[tuple[Any, ...], ...]
@@ -91,7 +91,7 @@ class CachedPlan:
                 array.setLong(0, value)
         rows = given._jdf.logicalPlan().rdd()
         left_out = self.exchange if in_shares and rows.getNumPartitions() <= _MOST_SHARES else None
-        fused = self.beneath.of(given, rows) if is_fused else None
+        fused = self.fusion.of(given, rows) if is_fused else None
         plan = self.leaf_of(rows) if fused is None else fused
         for place, operator in enumerate(self.above):
             if place != left_out:
@@ -119,9 +119,9 @@ def cache_plan(given: DataFrame, template: str, values: Sequence[int], make: Cal
     schema = arrow_schema(frame.schema)
     leaf_of, shape = _leaves_like(frame, leaf), plan.schema().json()
     none = leaf.children()
-    beneath = PlanFusion(frame, above, leaf, none)
+    fusion = PlanFusion(frame, above, leaf, none)
     exchange = _exchange_of_groups([kind_of(one) for one in above])
-    return CachedPlan(frame, schema, tuple(above), leaf_of, beneath, none, shape, slots, exchange)
+    return CachedPlan(frame, schema, tuple(above), leaf_of, fusion, none, shape, slots, exchange)
 
 
 def _exchange_of_groups(names: Sequence[str]) -> int | None:

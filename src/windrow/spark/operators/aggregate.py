@@ -43,7 +43,7 @@ from windrow.spark.scan.diverted_rows import without_judgement
 from windrow.spark.state.backend import DriverState, Gathered, StateBackend, kept_rows
 from windrow.spark.state.job_state import JobState, having_name
 from windrow.windowing.columns import EMISSION, END, RETRACT, REVISION, START
-from windrow.windowing.having import LET_OUT, RETRACTS, SPEAKS, Panes
+from windrow.windowing.having import EMITS, LET_OUT, RETRACTS, Panes
 from windrow.windowing.lateness import latest_end_over
 from windrow.windowing.step import BatchTime
 
@@ -182,7 +182,7 @@ class AggregateOperator(Operator[Aggregate]):
         if taken.emissions is None or not taken.emissions.height:
             return
         activity = run.result.windows.setdefault(stage.name, WindowActivity())
-        activity.spoken = kinds_of(taken.emissions[EMISSION].to_arrow())
+        activity.before_having = kinds_of(taken.emissions[EMISSION].to_arrow())
         run.batch.measured.take_emissions(stage.name, taken.emissions)
         emissions = emissions_table(taken.emissions, run.state.schemas[stage.name])
         if stage.starts_at is not None:
@@ -221,7 +221,7 @@ class AggregateOperator(Operator[Aggregate]):
         return self.context.state_backends.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)
 
     def _apply_having(self, table: pa.Table, tick: BatchTime, run: BatchContext) -> pa.Table:
-        """Keep what HAVING lets out, take back what it lets out no more, and number only what is said."""
+        """Keep what HAVING lets out, take back what it lets out no more, and number only what is emitted."""
         stage = self.stage
         keys = [name for name, _ in stage.keys]
         bounds = [table[START].cast(pa.int64()), table[END].cast(pa.int64())]
@@ -239,7 +239,7 @@ class AggregateOperator(Operator[Aggregate]):
         kind = pc.if_else(judged[RETRACTS].to_arrow(), RETRACT, table[EMISSION].combine_chunks())
         table = table.set_column(table.column_names.index(EMISSION), EMISSION, kind)
         table = table.set_column(table.column_names.index(REVISION), REVISION, judged[REVISION].to_arrow())
-        return table.filter(judged[SPEAKS].to_arrow())
+        return table.filter(judged[EMITS].to_arrow())
 
 
 def _panes_of(stage: Aggregate) -> Panes:

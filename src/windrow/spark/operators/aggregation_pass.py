@@ -89,7 +89,7 @@ class AggregationPass:
             batch_id=batch_id,
             watermark=watermark,
             partitions=(self._context.partitions.get(root.name) or (0,)) if rides else (),
-            lane=source_partition_sql(root),
+            partition_sql=source_partition_sql(root),
             is_direct=direct is not None,
             own_time=self._own_time(given),
             max_future=root.time.max_future,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class CollectedScans:
     """``joins`` are the join and the side of it (0: left, 1: right) that alone reads a source."""
 
-    def __init__(self, job: Job, accountant: LedgerWriter, marks: Watermarks) -> None:
+    def __init__(self, job: Job, ledger: LedgerWriter, marks: Watermarks) -> None:
         self._reads = {read.name: read for read in job.reads}
-        self._accountant = accountant
+        self._ledger = ledger
         self._marks = marks
         self._joins = {read.name: found for read in job.reads if (found := sole_join(read, job)) is not None}
 
@@ -48,9 +48,9 @@ class CollectedScans:
     def _side(self, name: str, given: LazyRelation, batch: BatchContext) -> DataFrame:
         stage, index = self._joins[name]
         read, clock = self._reads[name], batch.before[name]
-        rows = self._accountant.mark_late_at_source(read, given, clock, batch.batch.now)
+        rows = self._ledger.mark_late_at_source(read, given, clock, batch.batch.now)
         # Which rows keep their text is for the join to say.
-        marks = {**self._accountant.marks(read, rows.columns, clock), ROW: diverted_row(rows.columns, "true")}
+        marks = {**self._ledger.marks(read, rows.columns, clock), ROW: diverted_row(rows.columns, "true")}
         columns = ", ".join(f"{sql} AS {column}" for column, sql in marks.items())
         kept = ", ".join(quote(name) for name in rows.columns if name not in (FATE, TOPIC_NUMBER))
         judged = f"SELECT {kept}, {FATE} AS {JUDGED}, {columns} FROM {rows.source}"

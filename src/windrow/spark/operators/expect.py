@@ -96,10 +96,10 @@ class ExpectOperator(Operator[Expect]):
 
     def _asked(self, frame: DataFrame) -> list[str]:
         """SQL of the verdict, and of each warning. What takes an earlier row back is no row to be judged."""
-        speaks = f"coalesce(`{EMISSION}` <> '{RETRACT}', true)" if EMISSION in frame.columns else "true"
+        is_a_result = f"coalesce(`{EMISSION}` <> '{RETRACT}', true)" if EMISSION in frame.columns else "true"
         fate = fate_sql(self.stage.constraints)
-        warned = [f"{speaks} AND ({fate}) = 0 AND {violates_sql(each)} AS {WARNED}{n}" for n, each in self._warning()]
-        return [f"CAST(CASE WHEN {speaks} THEN {fate} ELSE 0 END AS INT) AS {_VERDICT}", *warned]
+        warned = [f"{is_a_result} AND ({fate}) = 0 AND {violates_sql(each)} AS {WARNED}{n}" for n, each in self._warning()]
+        return [f"CAST(CASE WHEN {is_a_result} THEN {fate} ELSE 0 END AS INT) AS {_VERDICT}", *warned]
 
     def _warning(self) -> list[tuple[int, Constraint]]:
         return list(enumerate(warning(self.stage.constraints)))

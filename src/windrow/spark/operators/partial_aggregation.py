@@ -55,7 +55,7 @@ class PartialAggregation:
     # Partitions whose maxima ride along; empty where the clock is read elsewhere.
     partitions: tuple[int, ...] = ()
     # SQL of the number of a row's partition.
-    lane: str = "_partition"
+    partition_sql: str = "_partition"
     # Whether this job keeps the source's accounts too; else rows that the source set aside are not looked at again.
     is_direct: bool = False
     # SQL of the stage's own event time, where it has one.
@@ -194,7 +194,7 @@ def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
 
 
 def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
-    """How many rows came for a window that had closed and is still kept: each corrects what was said of it."""
+    """How many rows came for a window that had closed and is still kept: each corrects what it emitted."""
     fixed = fixed_of(stage)
     if fixed is None or not stage.lateness:
         return 0
@@ -332,7 +332,7 @@ def moves_clock_sql(stage: Aggregate, max_future: int) -> str:
 
 def _clock_columns(stage: Aggregate, request: PartialAggregation) -> list[str]:
     moves = _moves_clock(stage)
-    return [f"max({TIME}) FILTER (WHERE {request.lane} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
+    return [f"max({TIME}) FILTER (WHERE {request.partition_sql} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
 
 
 def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
@@ -403,7 +403,7 @@ def row_columns(stage: Aggregate, request: PartialAggregation, frame: str = "") 
     if (included := _is_included(stage, request)) is not None:
         wanted[INCLUDED] = f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END"
     moves = _moves_clock(stage)
-    wanted.update({f"{CLOCK}{p}": f"CASE WHEN {request.lane} = {p} AND {moves} THEN {TIME} END" for p in request.partitions})
+    wanted.update({f"{CLOCK}{p}": f"CASE WHEN {request.partition_sql} = {p} AND {moves} THEN {TIME} END" for p in request.partitions})
     return wanted
 
 

@@ -23,7 +23,7 @@ from windrow.windowing.columns import SLICE
 # Of a row that is set aside its fate and the row itself, NULL for all others: a NULL costs next to nothing.
 _ASIDE = "_aside"
 _BETWEEN = " "
-_LANE = "_lane"
+_SOURCE_PARTITION = "_source_partition"
 # Where of so many rows less than one is left out, the others are not copied.
 _FAR_BETWEEN = 1000
 
@@ -44,13 +44,13 @@ class SingleRows:
         aside = f"CASE {filtered} WHEN {JUDGED} <> {Fate.OK.value} THEN concat({JUDGED}, '{_BETWEEN}', {row}) END"
         self._has_times = stage.punctuation is None and bool(request.partitions)
         # A source that accounts for one partition has rows of no other.
-        self._has_lanes = self._has_times and not (request.is_direct and len(request.partitions) == 1)
+        self._has_partitions = self._has_times and not (request.is_direct and len(request.partitions) == 1)
         clocks = [f"{CLOCK}{p}" for p in request.partitions]
         asked = {name: sql for name, sql in wanted.items() if not self._is_made_here(name)}
         same = _left_out(asked)
         self.sources = {name: same.get(name, name) for name in wanted if name not in (ROWS_COUNT, INCLUDED, *clocks)}
         sent = {name: sql for name, sql in asked.items() if name not in same}
-        sent |= {_ASIDE: aside} | ({_LANE: request.lane} if self._has_lanes else {})
+        sent |= {_ASIDE: aside} | ({_SOURCE_PARTITION: request.partition_sql} if self._has_partitions else {})
         if self._has_times or (SLICE in wanted and SLICE not in asked and stage.window is not None):
             sent[TIME] = TIME
         self.sql = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in sent.items())} FROM ({judged_sql(stage, request)})"
@@ -104,10 +104,10 @@ class SingleRows:
         """What each row moves the clock of each partition to."""
         if not self._has_times:
             return {name: fed[name] for name in fed.column_names if name.startswith(CLOCK)}
-        if not self._has_lanes:
+        if not self._has_partitions:
             return {f"{CLOCK}{p}": fed[TIME] for p in self._partitions}
         none = pa.scalar(None, pa.int64())
-        return {f"{CLOCK}{p}": pc.if_else(pc.equal(fed[_LANE], p), fed[TIME], none) for p in self._partitions}
+        return {f"{CLOCK}{p}": pc.if_else(pc.equal(fed[_SOURCE_PARTITION], p), fed[TIME], none) for p in self._partitions}
 
 
 def without(rows: pa.Table, is_left_out: pa.ChunkedArray) -> pa.Table:

@@ -9,22 +9,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.streaming import arrow_batches
-from windrow.spark.row_columns import BEHIND, FATE, GREATEST, LANE, PASSED, ROW, ROWS_COUNT
+from windrow.spark.row_columns import BEHIND, FATE, GREATEST, PASSED, ROW, ROWS_COUNT, SOURCE_PARTITION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_BY = [FATE, LANE, ROW]
+_BY = [FATE, SOURCE_PARTITION, ROW]
 # What is kept of some rows, and of what was kept of them: counts are sums of ones.
 _SUMS = [(ROWS_COUNT, "sum"), (GREATEST, "max"), (BEHIND, "sum"), (PASSED, "sum")]
 
 _NOTHING = pa.schema(
-    [(FATE, pa.int8()), (LANE, pa.int32()), (ROW, pa.string()), *((name, pa.int64()) for name, _ in _SUMS)],
+    [(FATE, pa.int8()), (SOURCE_PARTITION, pa.int32()), (ROW, pa.string()), *((name, pa.int64()) for name, _ in _SUMS)],
 ).empty_table()
 
 
 class SinkRowCounter:
-    """``found`` is what ``Accountant.book`` takes, as soon as all rows were counted."""
+    """``found`` is what the ledger takes, as soon as all rows were counted."""
 
     columns = (*_BY, GREATEST, BEHIND, PASSED)
     passed = PASSED

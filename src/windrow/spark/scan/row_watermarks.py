@@ -9,29 +9,29 @@ from windrow.windowing.clock import Clock
 _BEFORE = f"ORDER BY `{SEQ}` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 
-def row_watermarks_sql(clock: Clock, lane: str, idle_timeout: int | None, now: int, time: str, moves: str) -> tuple[str, str]:
-    """SQL for both marks. ``clock`` is the one the batch started with, ``lane`` tells its partitions apart.
+def row_watermarks_sql(clock: Clock, partition_sql: str, idle_timeout: int | None, now: int, time: str, moves: str) -> tuple[str, str]:
+    """SQL for both marks. ``clock`` is the one the batch started with, ``partition_sql`` tells its partitions apart.
 
     ``moves`` says which rows move it, ``time`` to where.
     """
     reached = {p: progress.greatest for p, progress in clock.partitions.items()}
-    known = " ".join(f"WHEN {p} THEN {of_batch(at, lane)}" for p, at in reached.items() if at is not None)
-    start = f"CASE {lane} {known} END" if known else "CAST(NULL AS BIGINT)"
-    own = f"greatest(max(CASE WHEN {moves} THEN {time} END) OVER (PARTITION BY {lane} {_BEFORE}), {start})"
+    known = " ".join(f"WHEN {p} THEN {of_batch(at, partition_sql)}" for p, at in reached.items() if at is not None)
+    start = f"CASE {partition_sql} {known} END" if known else "CAST(NULL AS BIGINT)"
+    own = f"greatest(max(CASE WHEN {moves} THEN {time} END) OVER (PARTITION BY {partition_sql} {_BEFORE}), {start})"
     seen = {p: clock.partitions[p].seen_at for p in reached}
     holding = [p for p in reached if idle_timeout is None or now - seen[p] < idle_timeout]
     if len(reached) == 1:
         return own, own
-    return own, _least(clock, lane, {p: reached[p] for p in holding}, time, moves)
+    return own, _least(clock, partition_sql, {p: reached[p] for p in holding}, time, moves)
 
 
-def _least(clock: Clock, lane: str, holding: dict[int, int | None], time: str, moves: str) -> str:
+def _least(clock: Clock, partition_sql: str, holding: dict[int, int | None], time: str, moves: str) -> str:
     """The least over the partitions that hold the source back, once each of them has brought a row."""
-    floor = "CAST(NULL AS BIGINT)" if clock.low is None else of_batch(clock.low, lane)
+    floor = "CAST(NULL AS BIGINT)" if clock.low is None else of_batch(clock.low, partition_sql)
     each = []
     for partition, at in holding.items():
-        start = "CAST(NULL AS BIGINT)" if at is None else of_batch(at, lane)
-        each.append(f"greatest(max(CASE WHEN {lane} = {partition} AND {moves} THEN {time} END) OVER ({_BEFORE}), {start})")
+        start = "CAST(NULL AS BIGINT)" if at is None else of_batch(at, partition_sql)
+        each.append(f"greatest(max(CASE WHEN {partition_sql} = {partition} AND {moves} THEN {time} END) OVER ({_BEFORE}), {start})")
     if len(each) < 2:
         return f"greatest({each[0]}, {floor})" if each else floor
     all_there = " AND ".join(f"{mark} IS NOT NULL" for mark in each)

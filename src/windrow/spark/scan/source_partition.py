@@ -8,4 +8,4 @@ from windrow.plan.stages import Read
 
 def source_partition_sql(read: Read) -> str:
     """SQL of a whole number over the row's system columns."""
-    return CONNECTORS[read.connector].lane(dict(read.options))
+    return CONNECTORS[read.connector].partition_sql(dict(read.options))

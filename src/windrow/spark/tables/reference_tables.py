@@ -83,7 +83,7 @@ class ReferenceTables:
         wanted = [table for table in self._tables.values() if table.name not in has]
         with ThreadPoolExecutor(_AT_ONCE, "windrow-load") as pool:
             tasks = [pool.submit(self._load, table, open_table, sleep) for table in wanted]
-            # All of them are waited for, then the first that failed speaks.
+            # All of them are waited for, then the first failure is raised.
             wait(tasks)
             loads = [task.result() for task in tasks]
         for loaded in loads:

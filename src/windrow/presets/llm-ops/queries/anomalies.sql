@@ -25,7 +25,7 @@ WINDOW SLIDING(15m, 1m)
 HAVING COUNT(*) > 5 AND reason <> '' AND LATEST(since) >= _window_end - INTERVAL '1' MINUTE
 WITH ('connector' = 'console');
 
--- A critical request speaks at once, with the quarter of an hour that it is the end of.
+-- A critical request makes its window emit at once, with the quarter of an hour that it is the end of.
 CREATE STREAM critical AS
 SELECT model, _window_end AS until, COUNT(*) AS requests, COUNT_IF(error IN ('content_filter', 'overloaded') OR latency_ms > 30000) AS criticals,
        LATEST(error) AS error, ROUND(LATEST(latency_ms) / AVG(latency_ms), 2) AS latency_ratio,
