@@ -30,6 +30,8 @@ class Settings(BaseSettings):
     listen_token: str | None = Field(default=None, repr=False)
     # For the commands that talk to a server.
     token: str | None = Field(default=None, min_length=1, repr=False)
+    # What a consumer of lineage asks for.
+    lineage_token: str | None = Field(default=None, min_length=1, repr=False)
     # An ivysettings.xml that says where jars are fetched from, in the place of Maven Central.
     ivy_settings: Path | None = None
 

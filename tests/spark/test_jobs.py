@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from tests.openlineage_classes import read_back
 from windrow.errors import JobError, UsageError
 from windrow.observe.status import ENDED, JobStatus
 
@@ -71,6 +72,19 @@ def test_several_inserts_write_one_file_a_batch(spark: SparkSession, tmp_path: P
     assert status.ledger.is_balanced
     rows = sorted((row["what"], row["value"]) for row in _rows(tmp_path))
     assert rows == [("B", 2.0), ("C", 3.0), ("count", 1.0), ("count", 2.0)]
+
+
+def test_a_run_tells_its_lineage(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path, "1.json", [_trade("A", 1.0, 1000), _trade("B", 2.0, 2000)])
+    sql = (SOURCE + QUERY).format(folder=tmp_path, extra="")
+    events = tmp_path / "lineage.jsonl"
+    jobs = windrow.run(sql, spark=spark, mode="until_end", state=tmp_path / "state", settings={"lineage.url": str(events)})
+    assert jobs.await_end(120)
+    told = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [one["eventType"] for one in told] == ["START", "COMPLETE"]
+    assert len({read_back(one).run.runId for one in told}) == 1
+    assert [one["inputs"][0]["inputFacets"]["inputStatistics"]["rowCount"] for one in told] == [0, 2]
+    assert [one["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] for one in told] == [0, 2]
 
 
 def test_a_python_function_beside_the_file_runs_and_fails_clearly(

@@ -32,6 +32,8 @@ class RunSetting:
 
 FAST_PATHS = "engine.fast_paths"
 TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE = "traces.endpoint", "traces.protocol", "traces.sample.percent"
+LINEAGE_URL, LINEAGE_NAMESPACE = "lineage.url", "lineage.namespace"
+LINEAGE_EVERY, LINEAGE_AS = "lineage.interval.seconds", "lineage.interval.event"
 STALLED = "health.stalled.seconds"
 LETTERS_TOPIC, LETTERS_SERVERS = "dead_letters.topic", "dead_letters.bootstrap.servers"
 # Every key with this prefix is a setting of the Kafka client that writes the letters.
@@ -94,6 +96,21 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     ),
     TRACES_PROTOCOL: RunSetting("grpc", "the protocol of that collector", ("grpc", "http"), example="http"),
     TRACES_SAMPLE: RunSetting("100", "of so many batches in a hundred there is a trace", example="10"),
+    LINEAGE_URL: RunSetting(
+        "",
+        "a consumer of [OpenLineage](lineage.md#from-a-running-job) that gets events while the job runs (http://, https://), "
+        "or a file to add them to",
+        is_text=True,
+        example="http://localhost:5000",
+    ),
+    LINEAGE_NAMESPACE: RunSetting("windrow", "the namespace of the jobs in these events", is_text=True, example="shop"),
+    LINEAGE_EVERY: RunSetting("300", "so often such an event says how far the run has come", example="60"),
+    LINEAGE_AS: RunSetting(
+        "running",
+        "what these events between the first and the last are called: some consumers show nothing before `complete`",
+        ("running", "complete"),
+        example="complete",
+    ),
     LETTERS_TOPIC: RunSetting(
         "",
         "a Kafka topic that gets [dead letters](dead-letters.md#in-a-topic) too, made if missing",

@@ -25,6 +25,8 @@ from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
 from windrow.jobs.identity import LETTERS, RECORDS, REPLAYS, TABLES, Origin, claim, read_card, state_parts
 from windrow.jobs.inputs import Inputs
+from windrow.jobs.job_versions import number_of
+from windrow.jobs.lineage_events import lineage_events
 from windrow.jobs.options import RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
@@ -151,7 +153,8 @@ class RunningJob:
             for part in (self.folder, self.folder.child(state_part), self.folder.child(LETTERS)):
                 part.remove_leftovers()
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
-            self.job = with_beginnings(job, read_card(self.folder).get("beginnings", {}))
+            card = read_card(self.folder)
+            self.job = with_beginnings(job, card.get("beginnings", {}))
             self._store = StateStore(
                 self.folder.child(state_part),
                 int(options.setting("state.snapshot.every")),
@@ -161,6 +164,8 @@ class RunningJob:
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
+            about = (job, job_id, self._recording.run, number_of(card), origin or Origin(), options)
+            self._lineage = lineage_events(*about, look=lambda: self._progress.last)
             self._outputs = self._make_outputs(job_id)
             self._progress.sink_errors = self._outputs.errors
         except BaseException:
@@ -213,6 +218,8 @@ class RunningJob:
         else:
             writer = writer.trigger(availableNow=True)
         self._come_to(RUNNING)
+        if self._lineage is not None:
+            self._lineage.begin()
         try:
             self.query = writer.start()
         except Exception as error:
@@ -448,8 +455,8 @@ class RunningJob:
         return None
 
     def _release(self) -> None:
-        traces = () if self._tracing is None else (self._tracing.close,)
-        for close in (self._outputs.close, self._inputs.close, self._recording.close, self._events.close, *traces):
+        told = (one.close for one in (self._tracing, self._lineage) if one is not None)
+        for close in (self._outputs.close, self._inputs.close, self._recording.close, self._events.close, *told):
             try:
                 close()
             except Exception:

@@ -1,45 +1,142 @@
-"""Lineage as OpenLineage has it: one JobEvent for each job of a file, with all datasets and the facet of column lineage."""
+"""Lineage as OpenLineage has it: events of a job or of a run, each with all datasets and the facet of column lineage."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from windrow.lineage.fold import lineage_of
 from windrow.lineage.graph import ROWS, ColumnRef, Dataset, Edge, EdgeKind, Lineage
-from windrow.plan.stages import Plan
+from windrow.plan.stages import Job, Plan
 
 PRODUCER = "urn:windrow"
+NAMESPACE = "windrow"
 _SPEC = "https://openlineage.io/spec"
 _STRENGTH = (EdgeKind.IDENTITY, EdgeKind.TRANSFORMATION, EdgeKind.AGGREGATION)
 # What the facet knows; which rows there are is a filter in its words.
 _SUBTYPES = {EdgeKind.ROWS: "FILTER"}
 
 
+class RunState(Enum):
+    """The type of an event of a run."""
+
+    START = "START"
+    RUNNING = "RUNNING"
+    COMPLETE = "COMPLETE"
+    FAIL = "FAIL"
+    ABORT = "ABORT"
+
+
+@dataclass(frozen=True)
+class JobText:
+    """What is said of a job beside its columns. ``sql`` goes into events, so it must hold no secret."""
+
+    name: str
+    sql: str
+    namespace: str = NAMESPACE
+    owner: str | None = None
+    description: str | None = None
+
+    @staticmethod
+    def of(name: str, sql: str, annotations: Mapping[str, str], namespace: str = NAMESPACE) -> JobText:
+        return JobText(name, sql, namespace, annotations.get("owner"), annotations.get("description"))
+
+
+@dataclass(frozen=True)
+class RunText:
+    """One event of a run. ``rows_in`` by source and ``rows_out`` by statement are those of this run, so far."""
+
+    state: RunState
+    run_id: str
+    at: str
+    version: int = 1
+    engine: str = ""
+    rows_in: Mapping[str, int] = field(default_factory=dict)
+    rows_out: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+
 def job_events(plan: Plan, file: str, sql: str, at: str) -> list[dict[str, Any]]:
-    """``at`` is the time of the events, ISO 8601; ``sql`` goes into them, so it must hold no secret."""
-    return [_event(lineage_of(Plan((job,)), file), job.name, sql, at) for job in plan.jobs]
+    """``at`` is the time of the events, ISO 8601."""
+    annotations = {key.lower(): value for key, value in plan.annotations}
+    return [_job_event(lineage_of(Plan((job,)), file), JobText.of(job.name, sql, annotations), at) for job in plan.jobs]
 
 
-def _event(lineage: Lineage, job: str, sql: str, at: str) -> dict[str, Any]:
-    inputs = list(dict.fromkeys(place for _, place in lineage.reads))
-    outputs = list(dict.fromkeys(place for _, place in lineage.writes))
+def lineage_of_job(job: Job, file: str) -> Lineage:
+    return lineage_of(Plan((job,)), file)
+
+
+def run_event(lineage: Lineage, job: JobText, run: RunText) -> dict[str, Any]:
+    """Every event has all datasets: a consumer may keep the last one only."""
+    facets = {
+        "processing_engine": _facet("1-1-1/ProcessingEngineRunFacet", {"name": "windrow", "version": run.engine}),
+        "windrow_version": {"_producer": PRODUCER, "_schemaURL": f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunFacet", "version": run.version},
+    }
+    if run.error is not None:
+        facets["errorMessage"] = _facet("1-0-1/ErrorMessageRunFacet", {"message": run.error, "programmingLanguage": "SQL"})
+    return {
+        "eventType": run.state.value,
+        "eventTime": run.at,
+        "producer": PRODUCER,
+        "schemaURL": f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": run.run_id, "facets": facets},
+        "job": _job(job),
+        "inputs": _inputs(lineage, run.rows_in),
+        "outputs": _outputs(lineage, run.rows_out),
+    }
+
+
+def _job_event(lineage: Lineage, job: JobText, at: str) -> dict[str, Any]:
     return {
         "eventTime": at,
         "producer": PRODUCER,
         "schemaURL": f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/JobEvent",
-        "job": {
-            "namespace": "windrow",
-            "name": job,
-            "facets": {
-                "jobType": _facet("2-0-3/JobTypeJobFacet", {"processingType": "STREAMING", "integration": "WINDROW", "jobType": "QUERY"}),
-                "sql": _facet("1-1-0/SQLJobFacet", {"query": sql, "dialect": "windrow"}),
-            },
-        },
-        "inputs": [{**_name(place), "facets": {"schema": _schema(lineage, place)}} for place in inputs],
-        "outputs": [
-            {**_name(place), "facets": {"schema": _schema(lineage, place), "columnLineage": _columns(lineage, place)}} for place in outputs
-        ],
+        "job": _job(job),
+        "inputs": _inputs(lineage, {}),
+        "outputs": _outputs(lineage, {}),
     }
+
+
+def _job(job: JobText) -> dict[str, Any]:
+    facets = {
+        "jobType": _facet("2-0-4/JobTypeJobFacet", {"processingType": "STREAMING", "integration": "WINDROW", "jobType": "QUERY"}),
+        "sql": _facet("1-1-0/SQLJobFacet", {"query": job.sql, "dialect": "windrow"}),
+    }
+    if job.owner:
+        facets["ownership"] = _facet("1-0-1/OwnershipJobFacet", {"owners": [{"name": job.owner}]})
+    if job.description:
+        facets["documentation"] = _facet("1-1-0/DocumentationJobFacet", {"description": job.description})
+    return {"namespace": job.namespace, "name": job.name, "facets": facets}
+
+
+def _inputs(lineage: Lineage, rows: Mapping[str, int]) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = []
+    for place in dict.fromkeys(place for _, place in lineage.reads):
+        # Of a source of several topics nobody knows how many rows each has brought.
+        readers = [own for own, outside in lineage.reads if outside == place]
+        is_alone = all(outside == place for own, outside in lineage.reads if own in readers)
+        read = _rows(readers, rows) if is_alone else None
+        counted = {} if read is None else {"inputStatistics": _facet("1-0-0/InputStatisticsInputDatasetFacet", read)}
+        told.append({**_name(place), "facets": {"schema": _schema(lineage, place)}, "inputFacets": counted})
+    return told
+
+
+def _outputs(lineage: Lineage, rows: Mapping[str, int]) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = []
+    for place in dict.fromkeys(place for _, place in lineage.writes):
+        written = _rows([own for own, outside in lineage.writes if outside == place], rows)
+        facets = (
+            {} if written is None else {"outputFacets": {"outputStatistics": _facet("1-0-2/OutputStatisticsOutputDatasetFacet", written)}}
+        )
+        told.append({**_name(place), "facets": {"schema": _schema(lineage, place), "columnLineage": _columns(lineage, place)}, **facets})
+    return told
+
+
+def _rows(statements: list[Dataset], rows: Mapping[str, int]) -> dict[str, Any] | None:
+    known = [rows[statement.name] for statement in statements if statement.name in rows]
+    return {"rowCount": sum(known)} if known else None
 
 
 def _facet(name: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +155,7 @@ def _schema(lineage: Lineage, place: Dataset) -> dict[str, Any]:
     for name in lineage.columns[place]:
         known = next((types[ColumnRef(own, name)] for own in beside if ColumnRef(own, name) in types), None)
         fields.append({"name": name, **({} if known is None else {"type": known})})
-    return _facet("1-1-1/SchemaDatasetFacet", {"fields": fields})
+    return _facet("1-2-0/SchemaDatasetFacet", {"fields": fields})
 
 
 def _columns(lineage: Lineage, place: Dataset) -> dict[str, Any]:
