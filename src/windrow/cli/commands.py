@@ -21,6 +21,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state.",
     ),
     "lineage": ("lineage:show_lineage", "Show which columns follow from which, in one file or through several."),
+    "group": (
+        "group:show_group",
+        "Show who reads and writes what in several files, what they share and could share, and where they do not fit together.",
+    ),
     "events": ("events:show_events", "Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."),
     "plan": ("changing:plan_change", "Show what a changed file would do to the state of its jobs, and change nothing."),
     "apply": (

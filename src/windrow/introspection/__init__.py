@@ -15,8 +15,9 @@ from windrow.introspection.answer import Answer
 from windrow.introspection.describe import describe
 from windrow.introspection.explained import explain_statement
 from windrow.introspection.show import show_functions, show_jobs, show_relations
+from windrow.introspection.together import explain_together
 from windrow.introspection.view import View
-from windrow.model.statement import Describe, Explain, Script, Show
+from windrow.model.statement import OF_ALL_STATEMENTS, Describe, Explain, Script, Show
 
 __all__ = ["Answer", "answer", "answers"]
 
@@ -36,6 +37,8 @@ def answer(statement: Show | Describe | Explain, script: Script, position: int, 
             return show_functions(statement, view)
         case Show(what="JOBS"):
             return show_jobs(statement, whole)
+        case Show(what=what) if what in OF_ALL_STATEMENTS:
+            return explain_together(statement, whole)
         case Show():
             return show_relations(statement, view)
         case Describe(name=name):

@@ -105,16 +105,22 @@ class ExplainOptions:
 
 @dataclass(frozen=True)
 class Explain(StatementBase):
-    """``aspect`` is PLAN, or LINEAGE for the columns that a statement's columns follow from."""
+    """``aspect`` is PLAN, LINEAGE for the columns that a statement's columns follow from, or IMPACT for what it would do to the others
+    in the place of the one that the file has.
+    """
 
     statement: Statement
     aspect: str = "PLAN"
     options: ExplainOptions = ExplainOptions()
 
 
+# What is asked of all statements of a file together, and spelled EXPLAIN.
+OF_ALL_STATEMENTS = ("MULTI_QUERY", "SHARED_RESOURCES", "OPTIMIZATION_OPPORTUNITIES")
+
+
 @dataclass(frozen=True)
 class Show(StatementBase):
-    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS; ``like`` a pattern for their names."""
+    """``what`` is STREAMS, TABLES, FUNCTIONS or JOBS, or one of ``OF_ALL_STATEMENTS``; ``like`` a pattern for their names."""
 
     what: str
     like: str | None = None

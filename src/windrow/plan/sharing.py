@@ -33,17 +33,30 @@ def shared_feeds(job: Job) -> tuple[SharedAggregation, ...]:
     """Members of one are in the order of the plan."""
     alike: dict[str, list[Aggregate]] = {}
     for stage in job.stages:
-        if isinstance(stage, Aggregate) and _can_share(stage):
+        if isinstance(stage, Aggregate) and why_alone(stage) is None:
             alike.setdefault(repr((stage.input, stage.where, stage.keys, stage.is_strict)), []).append(stage)
     found = [_shared(tuple(stages)) for stages in alike.values() if len(stages) > 1]
     return tuple(one for one in found if one is not None)
 
 
-def _can_share(stage: Aggregate) -> bool:
-    """Windows of fixed bounds that emit once, by the event time and the watermark of their source."""
-    has_own_time = stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None
-    is_plain = fixed_of(stage) is not None and stage.partial_shape is PartialShape.SLICES and not isinstance(stage.late, IncludeInNext)
-    return is_plain and not holds_rows(stage) and not has_own_time and not stage.is_exact and not stage.when and stage.since is None
+def why_alone(stage: Aggregate) -> str | None:
+    """Why a stage shares no pass with others, in words that end "... share a pass"; None where it can.
+
+    Windows of fixed bounds that emit once, by the event time and the watermark of their source, can.
+    """
+    if fixed_of(stage) is None:
+        return "only windows of fixed length share a pass"
+    if stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None or stage.since is not None:
+        return "only windows by the event time and the watermark of the source share a pass"
+    if stage.partial_shape is not PartialShape.SLICES or stage.when:
+        return "only windows that emit once, when they close (EMIT FINAL), share a pass"
+    if isinstance(stage.late, IncludeInNext):
+        return "only windows that do not take late rows into the next one share a pass"
+    if holds_rows(stage):
+        return "only aggregates that need not hold whole rows share a pass"
+    if stage.is_exact:
+        return "only with 'watermark.granularity' = 'batch' do windows share a pass"
+    return None
 
 
 def _shared(members: tuple[Aggregate, ...]) -> SharedAggregation | None:

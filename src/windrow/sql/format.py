@@ -8,6 +8,7 @@ from windrow.model.constraint import Constraint
 from windrow.model.options import Options
 from windrow.model.query import Query
 from windrow.model.statement import (
+    OF_ALL_STATEMENTS,
     CreateFunction,
     CreateStream,
     CreateStreamAs,
@@ -85,7 +86,7 @@ def _statement(statement: Statement) -> str:
         case Explain(statement=inner_statement, aspect=aspect, options=how):
             return f"EXPLAIN {'' if aspect == 'PLAN' else f'{aspect} '}{_explain_options(how)}{_statement(inner_statement)}"
         case Show(what=what, like=like):
-            return f"SHOW {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
+            return f"{'EXPLAIN' if what in OF_ALL_STATEMENTS else 'SHOW'} {what}" + ("" if like is None else f" LIKE {quote_string(like)}")
         case Describe(name=name):
             return f"DESCRIBE {quote_name(name)}"
         case Drop(what=what, name=name, if_exists=if_exists):

@@ -11,6 +11,7 @@ from windrow.model.options import Options
 from windrow.model.query import Select
 from windrow.model.statement import (
     EXPLAIN_FORMATS,
+    OF_ALL_STATEMENTS,
     CreateFunction,
     CreateStream,
     CreateStreamAs,
@@ -203,16 +204,17 @@ def _read_target_column(cursor: Cursor) -> Column:
     return Column(cursor.name("the name of a column"), span=start.span)
 
 
-def _read_explain(cursor: Cursor) -> Explain:
+def _read_explain(cursor: Cursor) -> Explain | Show:
+    if cursor.at_any(OF_ALL_STATEMENTS):
+        return Show(cursor.advance().key)
     options = _read_explain_options(cursor)
     start = cursor.peek()
     if cursor.at("EXPLAIN"):
         raise cursor.fault(codes.SYNTAX, f"expected a statement to explain, found {start.shown}", hint="write EXPLAIN once")
-    aspect = "LINEAGE" if cursor.take("LINEAGE") else "PLAN"
-    if aspect == "LINEAGE" and options != ExplainOptions():
-        raise cursor.fault(
-            codes.MISPLACED, "LINEAGE takes no options", start.span, "write EXPLAIN LINEAGE ..., or the options without LINEAGE"
-        )
+    aspect = next((word for word in ("LINEAGE", "IMPACT") if cursor.take(word)), "PLAN")
+    if aspect != "PLAN" and options != ExplainOptions():
+        hint = f"write EXPLAIN {aspect} ..., or the options without {aspect}"
+        raise cursor.fault(codes.MISPLACED, f"{aspect} takes no options", start.span, hint)
     start = cursor.peek()
     inner = _read_any(cursor)
     if isinstance(inner, Show | Describe | Drop | CreateFunction):
