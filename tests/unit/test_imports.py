@@ -358,6 +358,10 @@ def door_faults(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno} uses {node.attr}: only {sorted(DOORS)} touch what Spark does not promise"
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and JVM_CLASS in node.value and module.name not in NAMES_CLASSES:
             yield f"{module.name}:{node.lineno} names a class of Spark's: only {sorted(DOORS)} do"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr", "setattr"):
+            asked = [one.value for one in node.args[1:2] if isinstance(one, ast.Constant)]
+            if set(asked) & (PRIVATE_OF_SPARK | {"_origin"}):
+                yield f"{module.name}:{node.lineno} asks for {asked[0]}: only {sorted(DOORS)} touch what Spark does not promise"
     for line, name in module.imports():
         private = name.startswith("pyspark.") and any(part.startswith("_") for part in name.split("."))
         if private or name.startswith(PRIVATE_MODULES):
@@ -400,6 +404,7 @@ def test_the_layers_go_one_way() -> None:
         ("spark.internals.jvm", "from windrow.spark.query.runner import LazyRelation", "may import only"),
         ("connectors.zones", "from windrow.spark.session import make_session", "may import only"),
         ("spark.query.runner", "plan = frame._jdf.logicalPlan()", "what Spark does not promise"),
+        ("connectors.kafka.source", "java = getattr(error, '_origin', None)", "what Spark does not promise"),
         ("connectors.streaming", "from pyspark.util import _load_from_socket", "what Spark does not promise"),
         ("jobs.runner", "jvm.load('org.apache.spark.sql.execution.ProjectExec')", "names a class of Spark's"),
         ("jobs.failures", "from py4j.protocol import Py4JError", "which only ['spark.internals', 'storage'] may"),

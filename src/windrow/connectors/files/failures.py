@@ -6,12 +6,14 @@ import errno
 import re
 
 from windrow.errors import JobError, UsageError, WindrowError
+from windrow.spark.internals.java_errors import messages_of
 from windrow.storage import StorageError
 from windrow.storage.hadoop import java_error_number
 
 _FAILED_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.(?=\s|$)")
 _MISMATCH = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.")
 _ILLEGAL_TYPE = re.compile(r"(Illegal Parquet type: .+|Unrecognized Parquet type: .+|Parquet type not (?:yet )?supported: .+)")
+_JAVA_CLASS = re.compile(r"^(?:\w+\.)+\w*(?:Exception|Error)(?:: |$)")
 _HEADER = re.compile(r"(CSV header does not conform to the schema|Number of column in CSV header is not equal).*", re.DOTALL)
 _TYPE_HINT = "declare the column with the type the file has and CAST it in the query, or move the file away and start the job again"
 
@@ -27,7 +29,7 @@ def explain_failure(error: BaseException) -> WindrowError | None:
     """
     if isinstance(error, WindrowError) and not isinstance(error, StorageError):
         return error
-    messages = _messages(error)
+    messages = messages_of(error)
     text = "\n".join(messages)
     failed = _FAILED_FILE.search(text)
     if failed is None:
@@ -70,7 +72,7 @@ def write_failure(error: BaseException, path: str, batch_id: int) -> WindrowErro
     explained = explain_failure(error)
     if explained is not None:
         return explained
-    messages = _messages(error)
+    messages = messages_of(error)
     number = error.number if isinstance(error, StorageError) else java_error_number("\n".join(messages))
     if number in _FULL:
         return JobError(
@@ -82,22 +84,13 @@ def write_failure(error: BaseException, path: str, batch_id: int) -> WindrowErro
     return JobError("WR524", f"batch {batch_id} could not be written to {path}: {reason}", "mend the cause and start the job again")
 
 
-def _messages(error: BaseException) -> list[str]:
-    """The messages of an error and of everything that caused it, on both sides of the bridge to Java."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[str] = []
-    while java is not None and len(found) < 20:
-        found.append(str(java.getMessage()))
-        java = java.getCause()
-    if not found:
-        found.append(str(error))
-    cause = error.__cause__ or error.__context__
-    return found + (_messages(cause) if cause is not None else [])
-
-
 def _cause(messages: list[str]) -> str:
-    """The innermost message, on one line."""
-    known = [message for message in messages if message and message != "None"]
+    """The innermost message, on one line, without the class that Java puts before it.
+
+    >>> _cause(["java.io.IOException: outer", "java.io.EOFException: the file ends early"]), _cause(["java.lang.NullPointerException"])
+    ('the file ends early', 'no reason given')
+    """
+    known = [text for message in messages if (text := _JAVA_CLASS.sub("", message))]
     return " ".join((known[-1] if known else "no reason given").split())[:300]
 
 

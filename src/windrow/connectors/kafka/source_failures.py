@@ -6,6 +6,7 @@ import re
 
 from windrow.connectors.kafka.failures import AWAY_IN_JAVA, REFUSED, TRUST_HINT, UNREACHABLE
 from windrow.errors import JobError, OutageError, WindrowError
+from windrow.spark.internals.java_errors import messages_of
 
 LOST, NO_SCHEMA = "WR863", "WR869"
 
@@ -26,7 +27,8 @@ def explain_failure(error: BaseException) -> WindrowError | None:
     """The failure of a batch, where Kafka was the cause; else None."""
     if isinstance(error, WindrowError):
         return error
-    messages = _messages(error)
+    # What a Python worker raised stands in the text that PySpark makes of it.
+    messages = [str(error), *messages_of(error)]
     text = "\n".join(messages)
     if own := _FROM_WORKER.search(text):
         return JobError(own[1], own[2], own[3])
@@ -60,14 +62,3 @@ def _line_with(signs: tuple[str, ...], messages: list[str]) -> str:
     lines = [line.strip() for message in messages for line in message.splitlines()]
     found = next((line for line in lines if any(sign in line for sign in signs)), "no reason given")
     return found[:300]
-
-
-def _messages(error: BaseException) -> list[str]:
-    """The class and message of an error and of all its causes, on both sides of the bridge to Java."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[str] = [str(error)]
-    while java is not None and len(found) < 20:
-        found.append(str(java.toString()))
-        java = java.getCause()
-    cause = error.__cause__ or error.__context__
-    return found + (_messages(cause) if cause is not None else [])

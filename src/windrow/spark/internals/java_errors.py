@@ -11,6 +11,8 @@ _MISFIT = re.compile(
     r"InternalCompiler|NegativeArraySize|NoSuchElement)Exception\b"
     r"|\[INTERNAL_ERROR"
 )
+# More than any chain of causes that was seen; one may go in a circle.
+_MOST_CAUSES = 20
 _OF_A_TASK = "Job aborted due to stage failure"
 # What Spark's readers say of a record, with whatever their parsers threw.
 _OF_A_ROW = "MALFORMED_RECORD"
@@ -30,6 +32,22 @@ def java_exception_text(error: BaseException | None) -> str | None:
     from py4j.protocol import Py4JJavaError
 
     return str(error.java_exception.toString()) if isinstance(error, Py4JJavaError) else None
+
+
+def messages_of(error: BaseException) -> list[str]:
+    """What an error and everything that caused it say, outermost first, on both sides of the bridge to Java: of Java's, class and message.
+
+    >>> messages_of(ValueError("no number"))
+    ['no number']
+    """
+    # PySpark keeps the Java exception of an error that it translates under a name of its own.
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found = [] if java is not None else [str(error)]
+    while java is not None and len(found) < _MOST_CAUSES:
+        found.append(str(java.toString()))
+        java = java.getCause()
+    cause = error.__cause__ or error.__context__
+    return found + (messages_of(cause) if cause is not None else [])
 
 
 def may_be_misfit(error: Exception) -> bool:
