@@ -359,9 +359,9 @@ def door_faults(module: Module) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and JVM_CLASS in node.value and module.name not in NAMES_CLASSES:
             yield f"{module.name}:{node.lineno} names a class of Spark's: only {sorted(DOORS)} do"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr", "setattr"):
-            asked = [one.value for one in node.args[1:2] if isinstance(one, ast.Constant)]
-            if set(asked) & (PRIVATE_OF_SPARK | {"_origin"}):
-                yield f"{module.name}:{node.lineno} asks for {asked[0]}: only {sorted(DOORS)} touch what Spark does not promise"
+            asked = {one.value for one in node.args[1:2] if isinstance(one, ast.Constant)} & {*PRIVATE_OF_SPARK, "_origin"}
+            if asked:
+                yield f"{module.name}:{node.lineno} asks for {asked}: only {sorted(DOORS)} touch what Spark does not promise"
     for line, name in module.imports():
         private = name.startswith("pyspark.") and any(part.startswith("_") for part in name.split("."))
         if private or name.startswith(PRIVATE_MODULES):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windrow.connectors.outage_options import OUTAGE_OPTIONS
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.model.policies import FieldPolicy, Granularity, LateAtSource, MissingTableRow, MissingTime, RowPolicy
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
 
@@ -19,7 +20,7 @@ TIME_ZONE = OptionSpec(
 )
 GRANULARITY = OptionSpec(
     "watermark.granularity", _CHOICE, "judge a row by the watermark its batch started with, or by the rows before it in its own partition",
-    default="batch", choices=("batch", "row"), example="row",
+    default="batch", choices=tuple(Granularity), example="row",
 )  # fmt: skip
 
 LEAST_ROWS = "limits.min.rows"
@@ -45,23 +46,23 @@ SOURCE_OPTIONS: tuple[OptionSpec, ...] = (
     ),
     OptionSpec(
         "event.time.on_missing", _CHOICE, "what happens to a row without a readable event time",
-        default="dead_letter", choices=("dead_letter", "arrival", "drop", "fail"), example="arrival",
+        default="dead_letter", choices=tuple(MissingTime), example="arrival",
     ),
     OptionSpec("event.time.max_future", _DURATION, "a row further ahead of its arrival is a dead letter", default="1d", example="1h"),
     OptionSpec("watermark.delay", _DURATION, "how far rows may be out of order", default="0s", example="5s"),
     OptionSpec("watermark.idle_timeout", _DURATION, "a partition silent for so long stops holding the watermark back", example="30s"),
     OptionSpec(
         "watermark.late_rows", _CHOICE, "what happens to a row behind its partition's watermark, before any window sees it",
-        default="process", choices=("process", "warn", "drop"), example="drop",
+        default="process", choices=tuple(LateAtSource), example="drop",
     ),
     GRANULARITY,
     OptionSpec(
         "bad.rows", _CHOICE, "what happens to a row that cannot be decoded",
-        default="dead_letter", choices=("dead_letter", "drop", "fail"), example="drop",
+        default="dead_letter", choices=tuple(RowPolicy), example="drop",
     ),
     OptionSpec(
         "bad.fields", _CHOICE, "what happens to a row with one field that cannot be decoded",
-        default="null", choices=("null", "dead_letter"), example="dead_letter",
+        default="null", choices=tuple(FieldPolicy), example="dead_letter",
     ),
     TIME_ZONE,
     _BAD_MAX,
@@ -83,7 +84,7 @@ QUERY_OPTIONS: tuple[OptionSpec, ...] = (
     OptionSpec("state.ttl", _DURATION, "a group without a row for so long is forgotten", example="1d"),
     OptionSpec(
         "join.on_missing", _CHOICE, "what happens to a row that finds nothing in a table",
-        default="null", choices=("null", "skip", "default", "wait", "fail"), example="skip",
+        default="null", choices=tuple(MissingTableRow), example="skip",
     ),
     OptionSpec(
         "join.wait.timeout", _DURATION, "with 'join.on_missing' = 'wait': how long a row waits for a row of the table (arrival clock)",

@@ -31,7 +31,7 @@ def why_open(job: Job, stage: Aggregate, end: int | None, last: BatchRecord) -> 
     for read in sources_of(job, stage.name):
         source = last.sources.get(read.name)
         if source is not None:
-            delay = source.delay if stage.delay is None else stage.delay
+            delay = source.delay if stage.time.delay is None else stage.time.delay
             lines += [*_holds(read.name, source, last), *_table(source, last, end + delay), *_remedies(read.name, source, end + delay)]
     return lines
 

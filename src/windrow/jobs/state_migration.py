@@ -138,7 +138,7 @@ def what_cannot_move(old: Job, new: Job, changes: list[Change], state: JobState)
 
 
 def _own_time(stage: Aggregate) -> bool:
-    return stage.delay is not None or stage.time is not None or stage.punctuation is not None
+    return stage.time.has_own_watermark
 
 
 def _can_be_added(stage: Aggregate, call: str) -> bool:

@@ -149,7 +149,9 @@ def _aggregated(stage: Aggregate, flows: Flows) -> Flow:
         # COUNT(*), and what takes rows whole, speak of the rows themselves.
         is_of_rows = takes_whole_rows(item.call) or not found
         slots[item.slot] = found | (through(given.rows, EdgeKind.AGGREGATION) if is_of_rows else NOTHING)
-    time = origins_of(stage.time, before) if stage.time is not None else before.of("_timestamp" if stage.on_arrival else _TIME) or NOTHING
+    stated = stage.time.event_time
+    arrival = "_timestamp" if stage.time.on_arrival else _TIME
+    time = origins_of(stated, before) if stated is not None else before.of(arrival) or NOTHING
     if stage.starts_at is not None:
         time |= slots[stage.starts_at]
     bounds = dict.fromkeys(_BOUNDS, through(time, EdgeKind.WINDOW)) if stage.window is not None else {}
@@ -157,7 +159,7 @@ def _aggregated(stage: Aggregate, flows: Flows) -> Flow:
     hidden |= {**bounds, _TIME: through(time, EdgeKind.WINDOW), "_key": frozenset(o for slot, _ in stage.keys for o in slots[slot])}
     rows = given.rows | _where(stage, given) | deciding((key for _, key in stage.keys), before, EdgeKind.GROUP_BY)
     if stage.window is not None:
-        rows |= through(time, EdgeKind.WINDOW) | deciding((stage.since, stage.punctuation), before, EdgeKind.WINDOW)
+        rows |= through(time, EdgeKind.WINDOW) | deciding((stage.since, stage.time.punctuation), before, EdgeKind.WINDOW)
     rows |= deciding(stage.when, before, EdgeKind.CONDITIONAL)
     whole = Flow(given.visible, hidden, rows, anything=given.anything)
     slots |= _answers(stage.subqueries, whole.columns(slots), flows)
@@ -208,7 +210,7 @@ def _late(stage: Stage, flows: Flows) -> Flow:
     assert isinstance(stage, Aggregate), "only windows have rows that come too late"
     given = flows[stage.input]
     columns = given.columns()
-    time = origins_of(stage.time, columns) if stage.time is not None else columns.of(_TIME) or NOTHING
+    time = origins_of(stage.time.event_time, columns) if stage.time.event_time is not None else columns.of(_TIME) or NOTHING
     return Flow(given.visible, given.hidden, given.rows | _where(stage, given) | through(time, EdgeKind.WINDOW), anything=given.anything)
 
 

@@ -11,6 +11,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.constraint import Constraint, OnViolation
 from windrow.model.expr import Expr, Node, Slot, SortKey, transform
+from windrow.model.policies import FieldPolicy, LateAtSource, MissingTime, RowPolicy
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, WindowKind
 from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, table_facts
@@ -45,7 +46,12 @@ from windrow.sql.render import render_sort_key
 
 HIDDEN = "***"
 # What becomes of a row, by the word of the option that decides it.
-_ENDS = {"dead_letter": "a dead letter", "drop": "dropped and counted", "fail": "the job stops", "arrival": "stamped with its arrival time"}
+_ENDS: dict[RowPolicy | MissingTime, str] = {
+    RowPolicy.DEAD_LETTER: "a dead letter",
+    RowPolicy.DROP: "dropped and counted",
+    RowPolicy.FAIL: "the job stops",
+    MissingTime.ARRIVAL: "stamped with its arrival time",
+}
 
 _VIOLATIONS = {
     OnViolation.DEAD_LETTER: "a dead letter",
@@ -176,7 +182,7 @@ def _read(stage: Read) -> Iterator[tuple[str, str]]:
     yield "event time", _event_time(stage)
     yield "future", f"more than {show_duration(stage.time.max_future)} ahead of the arrival: a dead letter, and the watermark does not move"
     yield "watermark", _watermark(stage)
-    bad_field = "NULL where the column allows it" if stage.bad_fields == "null" else _ENDS[stage.bad_fields]
+    bad_field = "NULL where the column allows it" if stage.bad_fields is FieldPolicy.NULL else _ENDS[RowPolicy.DEAD_LETTER]
     yield "bad rows", f"{_ENDS[stage.bad_rows]}; a bad field alone: {bad_field}"
     yield from _expected(stage.constraints)
     if stage.time_zone != "UTC":
@@ -202,8 +208,8 @@ def _watermark(stage: Read) -> str:
     text = stated or f"{show_duration(clock.delay)} behind the greatest event time of each partition, the least of them counts"
     if clock.idle_timeout is not None:
         text += f"; a partition silent for {show_duration(clock.idle_timeout)} does not hold it back"
-    if clock.late_rows != "process":
-        text += f"; rows behind it: {'a warning' if clock.late_rows == 'warn' else 'dropped and counted'}"
+    if clock.late_rows is not LateAtSource.PROCESS:
+        text += f"; rows behind it: {'a warning' if clock.late_rows is LateAtSource.WARN else 'dropped and counted'}"
     return text
 
 
@@ -290,12 +296,12 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _window_time(stage: Aggregate, job: Job) -> str:
-    if stage.on_arrival:
+    if stage.time.on_arrival:
         return "the arrival of each row"
-    if stage.time == GIVEN_TIME:
+    if stage.time.event_time == GIVEN_TIME:
         return f"that which {stage.input} gives its rows, with a watermark of its own"
-    if stage.time is not None:
-        return f"{render_expr(stage.time)}, named by the window"
+    if stage.time.event_time is not None:
+        return f"{render_expr(stage.time.event_time)}, named by the window"
     origin = _origin(stage, job)
     if isinstance(origin, Aggregate) and origin.window is not None:
         return f"the window end of {origin.name}"
@@ -305,12 +311,12 @@ def _window_time(stage: Aggregate, job: Job) -> str:
 
 
 def _window_watermark(stage: Aggregate, job: Job) -> str:
-    if stage.on_arrival:
+    if stage.time.on_arrival:
         return "the arrival clock"
-    if stage.punctuation is not None:
-        return f"moved only by rows with {render_expr(stage.punctuation)}"
-    if stage.delay is not None:
-        return f"{show_duration(stage.delay)} behind the greatest event time, stated by the window"
+    if stage.time.punctuation is not None:
+        return f"moved only by rows with {render_expr(stage.time.punctuation)}"
+    if stage.time.delay is not None:
+        return f"{show_duration(stage.time.delay)} behind the greatest event time, stated by the window"
     origin = _origin(stage, job)
     if isinstance(origin, Read):
         stated = CONNECTORS[origin.connector].watermark

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from windrow.model.expr import Call, Column, Expr, Node, transform
+from windrow.model.policies import MissingTableRow
 from windrow.model.types import ColumnDef
 from windrow.plan.stages import Explode, LoadTable, LookupJoin, NewestRow, Side, SubqueryLookup, TableSubquery
 from windrow.sql import render_expr, render_query
 from windrow.sql.durations import show_duration
 
 _MISSING = {
-    "null": "NULLs",
-    "skip": "the row is left out and counted",
-    "default": "0, '' or false in place of its columns",
-    "fail": "the job stops",
+    MissingTableRow.NULL: "NULLs",
+    MissingTableRow.SKIP: "the row is left out and counted",
+    MissingTableRow.DEFAULT: "0, '' or false in place of its columns",
+    MissingTableRow.FAIL: "the job stops",
 }
 
 

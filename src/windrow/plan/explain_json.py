@@ -35,13 +35,13 @@ from windrow.plan.stages import (
     Read,
     Stage,
     SubqueryLookup,
-    TimeRule,
     UnionAll,
     UpsertTable,
     WindowRows,
     Write,
 )
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
+from windrow.plan.time_rules import TimeRule
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -205,12 +205,12 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
         "keys": [{"slot": slot, "expr": render_expr(key)} for slot, key in stage.keys],
         "aggregates": [{"slot": item.slot, "call": render_expr(item.call)} for item in stage.aggregates],
         "window": None if stage.window is None else stage.window.facts(),
-        "time": _sql(stage.time),
+        "time": _sql(stage.time.event_time),
         "since": _sql(stage.since),
         "starts_at": stage.starts_at,
-        "on_arrival": stage.on_arrival,
-        "watermark_delay_us": stage.delay,
-        "punctuation": _sql(stage.punctuation),
+        "on_arrival": stage.time.on_arrival,
+        "watermark_delay_us": stage.time.delay,
+        "punctuation": _sql(stage.time.punctuation),
         "allowed_lateness_us": stage.lateness,
         "late_rows": _late(stage.late),
         "granularity": "row" if stage.is_exact else "batch",

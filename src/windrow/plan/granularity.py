@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from windrow.model.policies import Granularity
 from windrow.model.window_kinds import CountedKind, FixedKind
 from windrow.plan.stages import Aggregate, Expect, FilterProject, PartialShape, Read, Stage, UnionAll
 
@@ -20,7 +21,7 @@ def judge_row_by_row(members: list[Stage]) -> list[Stage]:
                 sources[stage.name] = frozenset().union(*found) if all(found) and not isinstance(stage, Aggregate) else frozenset()
             case _:
                 sources[stage.name] = frozenset()
-    rows = {stage.name for stage in members if isinstance(stage, Read) and stage.clock.granularity == "row"}
+    rows = {stage.name for stage in members if isinstance(stage, Read) and stage.clock.granularity is Granularity.ROW}
     telling = set(rows)
     judged: list[Stage] = []
     for stage in members:
@@ -34,7 +35,7 @@ def judge_row_by_row(members: list[Stage]) -> list[Stage]:
 
 
 def _can_be_late(stage: Aggregate) -> bool:
-    return stage.window is not None and not isinstance(stage.window, CountedKind) and not stage.on_arrival
+    return stage.window is not None and not isinstance(stage.window, CountedKind) and not stage.time.on_arrival
 
 
 def _exact(stage: Aggregate) -> Aggregate:
@@ -46,4 +47,4 @@ def _exact(stage: Aggregate) -> Aggregate:
 
 
 def _telling(read: Read) -> Read:
-    return replace(read, clock=replace(read.clock, granularity="row"))
+    return replace(read, clock=replace(read.clock, granularity=Granularity.ROW))

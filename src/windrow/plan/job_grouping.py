@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windrow.plan.rewrites import rewrite_job
 from windrow.plan.stages import Aggregate, Job, LateRows, LoadTable, LookupJoin, Read, Stage, Write
+from windrow.plan.time_rules import TimeSpec
 
 
 def group_jobs(stages: dict[str, Stage]) -> list[Job]:
@@ -48,7 +49,7 @@ def _needs_ticks(stage: Stage) -> bool:
     match stage:
         case Read(clock=clock):
             return clock.idle_timeout is not None
-        case Aggregate(on_arrival=on_arrival, emit_policy=emit_policy):
+        case Aggregate(time=TimeSpec(on_arrival=on_arrival), emit_policy=emit_policy):
             return on_arrival or emit_policy.interval is not None
         case LookupJoin(retry_for=retry_for):
             return retry_for is not None

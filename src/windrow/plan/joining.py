@@ -16,6 +16,7 @@ from windrow.catalog.time_bounds import TimeBound, conjuncts, equality_of, find_
 from windrow.catalog.typing import item_name
 from windrow.model.expr import Binary, Call, Cast, Column, Expr, Interval, Literal, Node, Over, transform, walk
 from windrow.model.options import Options
+from windrow.model.policies import MissingTableRow
 from windrow.model.query import Join, JoinKind, NamedSource, Select, SelectItem, Source
 from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ
 from windrow.model.window import DeadLetterLate, DropLate, EventTime, UpdatePrevious, WindowClause
@@ -148,10 +149,10 @@ class _Chain:
         So it is for a row that has waited in vain.
         """
         stated = None if self._retry_for is not None else self.options.get("join.on_missing")
-        usual = "null" if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else "skip"
+        usual = MissingTableRow.NULL if join.kind in (JoinKind.LEFT, JoinKind.RIGHT) else MissingTableRow.SKIP
         as_of = next((s.as_of for s in self._sources if isinstance(s, NamedSource) and (s.alias or s.name).lower() == given.alias), None)
         own = {column.name for column in given.physical}
-        on_missing = (stated or usual).lower()
+        on_missing = MissingTableRow((stated or usual).lower())
         if join.is_asof:
             equal_rows, newest = newest_row(join.on, own)
             return Lookup(_side(given), equal_rows, on_missing, given.rows, newest=newest)
@@ -171,7 +172,7 @@ class _Chain:
     @property
     def _retry_for(self) -> int | None:
         """How long a row that finds nothing waits for it to be there; None where it does not wait at all."""
-        if (self.options.get("join.on_missing") or "").lower() != "wait":
+        if (self.options.get("join.on_missing") or "").lower() != MissingTableRow.WAIT:
             return None
         return duration_option(self.options, "join.wait.timeout", DEFAULT_PATIENCE)
 

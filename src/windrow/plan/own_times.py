@@ -47,9 +47,9 @@ def _hands_on(stage: Stage, given: set[str]) -> bool:
 
 
 def _timed(stage: Aggregate, source: Stage | None, *, is_given: bool) -> Aggregate:
-    if is_given and stage.time is None and not stage.on_arrival:
-        return replace(stage, time=GIVEN_TIME)
-    if isinstance(source, Read) and source.time.column is not None and isinstance(stage.time, Column):
-        is_same = stage.time.name.lower() == source.time.column.lower()
-        return replace(stage, time=None) if is_same else stage
+    if is_given and stage.time.event_time is None and not stage.time.on_arrival:
+        return replace(stage, time=replace(stage.time, event_time=GIVEN_TIME))
+    if isinstance(source, Read) and source.time.column is not None and isinstance(stage.time.event_time, Column):
+        is_same = stage.time.event_time.name.lower() == source.time.column.lower()
+        return replace(stage, time=replace(stage.time, event_time=None)) if is_same else stage
     return stage

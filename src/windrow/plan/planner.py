@@ -58,13 +58,13 @@ from windrow.plan.stages import (
     PythonFunction,
     Stage,
     TableRows,
-    TimeRule,
     UnionAll,
     UpsertTable,
     WindowRows,
     Write,
 )
 from windrow.plan.subqueries import TableQuery, answer_first, spell_out
+from windrow.plan.time_rules import TimeRule
 from windrow.plan.window_times import WindowTimes, window_times
 from windrow.plugins import FUNCTIONS, load_plugin
 

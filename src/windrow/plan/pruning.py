@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Call, Node, Star, children
+from windrow.model.policies import FieldPolicy
 from windrow.model.statement import Script
 from windrow.model.types import ColumnDef
 from windrow.plan.stages import Aggregate, Read, Stage
@@ -31,7 +32,7 @@ def _pruned(read: Read, words: set[str], is_taken_whole: bool) -> Read:
         return replace(read, columns=kept)
     # A value that does not fit counts in columns that nobody asks for, too, if it costs the row.
     judged = tuple(column.name for column in read.columns if column in kept or not column.nullable)
-    if is_taken_whole or read.bad_fields == "dead_letter" or len(judged) == len(read.columns):
+    if is_taken_whole or read.bad_fields is FieldPolicy.DEAD_LETTER or len(judged) == len(read.columns):
         return read
     return replace(read, projected_columns=judged)
 

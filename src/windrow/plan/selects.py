@@ -24,6 +24,7 @@ from windrow.model.expr import (
     walk,
 )
 from windrow.model.options import Options
+from windrow.model.policies import Granularity
 from windrow.model.query import EmitChanges, EmitFinal, Select
 from windrow.model.system import system_column
 from windrow.model.window import (
@@ -46,8 +47,9 @@ from windrow.model.window_kinds import CountedKind, FixedKind, MovingKind
 from windrow.plan.headers import take_header_changes
 from windrow.plan.message_keys import joined_key
 from windrow.plan.over import distinct_qualify, plan_over
-from windrow.plan.sources import duration_option, is_strict
+from windrow.plan.sources import duration_option, granularity_of, is_strict
 from windrow.plan.stages import Aggregate, AggregateItem, FilterProject, HeaderChange, Item, OverAggregate, PartialShape, WindowRows
+from windrow.plan.time_rules import TimeSpec
 from windrow.windowing.emit_policy import AT_CLOSE, EmitPolicy
 
 Selected = FilterProject | Aggregate | OverAggregate | WindowRows
@@ -202,10 +204,7 @@ def _plan_aggregate(
         keys=tuple((f"_k{i}", key) for i, key in enumerate(keys)),
         aggregates=tuple(slots.aggregates),
         window=window.kind if window else None,
-        time=_time(window),
-        on_arrival=window is not None and isinstance(window.time, ProcessingTime),
-        delay=_delay(window),
-        punctuation=_punctuation(window),
+        time=TimeSpec(_time(window), window is not None and isinstance(window.time, ProcessingTime), _delay(window), _punctuation(window)),
         lateness=lateness_of(window),
         late=late,
         emit_policy=emit_policy,
@@ -219,7 +218,7 @@ def _plan_aggregate(
         is_strict=is_strict(options),
         order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
         limit=select.limit,
-        is_exact=(options.get("watermark.granularity") or "batch").lower() == "row",
+        is_exact=granularity_of(options) is Granularity.ROW,
         reason=reason,
     )
     return grouped, qualify

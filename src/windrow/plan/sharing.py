@@ -46,7 +46,7 @@ def why_alone(stage: Aggregate) -> str | None:
     """
     if fixed_of(stage) is None:
         return "only windows of fixed length share a pass"
-    if stage.on_arrival or stage.time is not None or stage.delay is not None or stage.punctuation is not None or stage.since is not None:
+    if not stage.time.is_of_source or stage.since is not None:
         return "only windows by the event time and the watermark of the source share a pass"
     if stage.partial_shape is not PartialShape.SLICES or stage.when:
         return "only windows that emit once, when they close (EMIT FINAL), share a pass"

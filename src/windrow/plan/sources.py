@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
+from windrow.model.policies import FieldPolicy, Granularity, LateAtSource, MissingTime, RowPolicy
 from windrow.model.statement import CreateStream, CreateTable
 from windrow.model.window import DAY
 from windrow.model.zone import UTC, zone_named
-from windrow.plan.stages import ClockRule, LoadTable, Read, TimeRule
+from windrow.plan.stages import LoadTable, Read
+from windrow.plan.time_rules import ClockRule, TimeRule
 from windrow.sql import parse_duration
 from windrow.sql.durations import show_duration
 
@@ -18,6 +20,10 @@ DEFAULT_PATIENCE = 300_000_000
 def table_wait(options: Options) -> int:
     """How long a statement waits for its tables to be loaded."""
     return duration_option(options, "table.wait.timeout", DEFAULT_WAIT) or 0
+
+
+def granularity_of(options: Options) -> Granularity:
+    return Granularity(_choice(options, "watermark.granularity", Granularity.BATCH))
 
 
 def plan_source(statement: CreateStream) -> Read:
@@ -32,17 +38,17 @@ def plan_source(statement: CreateStream) -> Read:
         time=TimeRule(
             column=options.get("event.time.field") or spec.event_time,
             format=options.get("event.time.format"),
-            on_missing=_choice(options, "event.time.on_missing", "dead_letter"),
+            on_missing=MissingTime(_choice(options, "event.time.on_missing", MissingTime.DEAD_LETTER)),
             max_future=duration_option(options, "event.time.max_future", DAY) or 0,
         ),
         clock=ClockRule(
             delay=duration_option(options, "watermark.delay", 0) or 0,
             idle_timeout=duration_option(options, "watermark.idle_timeout", None),
-            late_rows=_choice(options, "watermark.late_rows", "process"),
-            granularity=_choice(options, "watermark.granularity", "batch"),
+            late_rows=LateAtSource(_choice(options, "watermark.late_rows", LateAtSource.PROCESS)),
+            granularity=granularity_of(options),
         ),
-        bad_rows=_choice(options, "bad.rows", "dead_letter"),
-        bad_fields=_choice(options, "bad.fields", "null"),
+        bad_rows=RowPolicy(_choice(options, "bad.rows", RowPolicy.DEAD_LETTER)),
+        bad_fields=FieldPolicy(_choice(options, "bad.fields", FieldPolicy.NULL)),
         time_zone=zone_named(options.get("time.zone") or UTC),
         reason=spec.summary,
         constraints=statement.constraints,

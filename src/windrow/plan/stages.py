@@ -10,6 +10,7 @@ from windrow.aggregates import takes_whole_rows
 from windrow.model.constraint import Constraint
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
 from windrow.model.notes import Alert, Metric
+from windrow.model.policies import FieldPolicy, MissingTableRow, RowPolicy
 from windrow.model.query import Query
 from windrow.model.row_limits import StreamLimits
 from windrow.model.types import ColumnDef, DataType
@@ -18,28 +19,8 @@ from windrow.model.window_kinds import WindowKind
 from windrow.model.zone import UTC
 from windrow.plan.outages import OutageRule
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
+from windrow.plan.time_rules import ClockRule, TimeRule, TimeSpec
 from windrow.windowing.emit_policy import EmitPolicy
-
-
-@dataclass(frozen=True)
-class TimeRule:
-    """Where a row's event time comes from, and what happens to a row without a usable one."""
-
-    column: str | None = None
-    format: str | None = None
-    on_missing: str = "dead_letter"
-    max_future: int = 0
-
-
-@dataclass(frozen=True)
-class ClockRule:
-    """How a source's watermark follows from its rows."""
-
-    delay: int = 0
-    idle_timeout: int | None = None
-    late_rows: str = "process"
-    # "row" where every row tells how far event time had come before it.
-    granularity: str = "batch"
 
 
 @dataclass(frozen=True)
@@ -52,8 +33,8 @@ class Read:
     options: tuple[tuple[str, str], ...]
     time: TimeRule
     clock: ClockRule
-    bad_rows: str = "dead_letter"
-    bad_fields: str = "null"
+    bad_rows: RowPolicy = RowPolicy.DEAD_LETTER
+    bad_fields: FieldPolicy = FieldPolicy.NULL
     time_zone: str = UTC
     reason: str = ""
     # Where rows are text, these columns alone are decoded: nobody asks for the others but in rows that are set aside.
@@ -190,10 +171,7 @@ class Aggregate:
     keys: tuple[tuple[str, Expr], ...]
     aggregates: tuple[AggregateItem, ...]
     window: WindowKind | None
-    time: Expr | None
-    on_arrival: bool
-    delay: int | None
-    punctuation: Expr | None
+    time: TimeSpec
     lateness: int
     late: LateStrategy
     emit_policy: EmitPolicy
@@ -354,7 +332,7 @@ class Lookup:
 
     table: Side
     on: Expr | None
-    on_missing: str
+    on_missing: MissingTableRow
     # Where the table is a query over tables.
     rows: TableRows | None = None
     # FOR SYSTEM_TIME AS OF: the version of the table's row that was in force then, by the event time of its rows.
@@ -495,7 +473,7 @@ class InsertUnion:
     name: str
     inlets: tuple[InsertInput, ...]
     columns: tuple[ColumnDef, ...]
-    time: TimeRule = TimeRule()
+    time: TimeRule = field(default=TimeRule())
     is_strict: bool = False
     reason: str = ""
 

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.connectors.memory.runtime import RESERVED
+from windrow.model.policies import MissingTime
 from windrow.model.types import BIGINT, STRING, VARIANT, ColumnDef
-from windrow.plan.stages import Job, Read, TimeRule
+from windrow.plan.stages import Job, Read
+from windrow.plan.time_rules import TimeRule
 from windrow.spark.internals.arrow_types import arrow_type
 from windrow.spark.scan.row_reader import spark_type
 from windrow.testing.case import MARKERS, Case
@@ -71,7 +73,7 @@ def _from_files(read: Read, folder: Path, format_: str) -> Read:
     from_files = replace(read, connector="files", options=options, columns=known)
     if read.time.column is not None:
         return from_files
-    rule = TimeRule(TIME_FIELD, "epoch_millis", "arrival", read.time.max_future)
+    rule = TimeRule(TIME_FIELD, "epoch_millis", MissingTime.ARRIVAL, read.time.max_future)
     projected = None if read.projected_columns is None else (*read.projected_columns, TIME_FIELD)
     return replace(from_files, columns=(*known, ColumnDef(TIME_FIELD, BIGINT)), time=rule, projected_columns=projected)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from windrow.aggregates import find_aggregate
+from windrow.model.policies import MissingTableRow
 from windrow.plan.physical.aggregations import aggregate_choices, is_on_executors, is_shared_now
 from windrow.plan.physical.facts import RunFacts, default_facts
 from windrow.plan.physical.renames import driver_columns, is_only_renamed
@@ -164,7 +165,7 @@ def _lookup_join(stage: LookupJoin) -> tuple[Choice, ...]:
         if stage.retry_for is None
         else Choice(Lookup.BROADCAST_AND_RETRY, "'join.on_missing' is 'wait'")
     ]
-    if any(lookup.on_missing in ("skip", "fail") for lookup in stage.lookups):
+    if any(lookup.on_missing in (MissingTableRow.SKIP, MissingTableRow.FAIL) for lookup in stage.lookups):
         choices.append(Choice(Accounting.OWN_JOB, "a row that finds nothing is left out, or stops the job"))
     if stage.retry_for is not None:
         choices.append(Choice(State.DRIVER, "rows that wait are held there"))

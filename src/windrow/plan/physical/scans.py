@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from windrow.model.policies import LateAtSource
 from windrow.model.types import NULL, UNKNOWN
 from windrow.model.zone import UTC
 from windrow.plan.physical.facts import RunFacts, SourceFacts
@@ -43,10 +44,10 @@ def _aggregation_that_accounts(read: Read, job: Job, facts: RunFacts, shared: di
     It is the only reader, or the first of those that share what they read.
     """
     readers, partitions = job.readers_of(read.name), facts.source(read.name).partitions
-    if partitions is None or partitions > MOST_CLOCK_COLUMNS or read.clock.late_rows == "warn" or read.constraints:
+    if partitions is None or partitions > MOST_CLOCK_COLUMNS or read.clock.late_rows is LateAtSource.WARN or read.constraints:
         return None
     first = readers[0] if readers else None
-    if not isinstance(first, Aggregate) or first.on_arrival or has_own_clock(first):
+    if not isinstance(first, Aggregate) or first.time.on_arrival or has_own_clock(first):
         return None
     group = shared.get(first.name)
     return first if len(readers) == (1 if group is None else len(group.members)) else None
@@ -59,11 +60,11 @@ def _why_not_in_aggregation(read: Read, job: Job, facts: RunFacts) -> str:
         return "it is not read by an aggregation alone, so no pass over its rows sees all of them"
     if partitions is None or partitions > MOST_CLOCK_COLUMNS:
         return f"it has more than {MOST_CLOCK_COLUMNS} partitions, too many for a column of the aggregation each"
-    if read.clock.late_rows == "warn":
+    if read.clock.late_rows is LateAtSource.WARN:
         return "rows behind the watermark of the source are counted, and no aggregation knows these"
     if read.constraints:
         return "rows that violate its constraints are counted by name, and no aggregation knows these"
-    if first.on_arrival or has_own_clock(first):
+    if first.time.on_arrival or has_own_clock(first):
         return f"{first.name} has a clock of its own"
     return "several statements read it, each in its own way"
 
@@ -121,7 +122,7 @@ def projected(read: Read, source: SourceFacts) -> Read:
 
 def has_own_clock(stage: Aggregate) -> bool:
     """Where the statement says itself what event time is, or which rows move it, the source's clock is not its clock."""
-    return stage.punctuation is not None or stage.time is not None
+    return stage.time.has_own_clock
 
 
 def sink_counted_stage(job: Job) -> tuple[Read, FilterProject] | None:

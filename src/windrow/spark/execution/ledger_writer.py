@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from windrow.errors import JobError
 from windrow.model.constraint import OnViolation, judging, warning
 from windrow.model.fate import FIRST_VIOLATION, Fate, fate_of
+from windrow.model.policies import Granularity, LateAtSource, RowPolicy
 from windrow.observe.ledger import Account, Ledger
 from windrow.plan.stages import FilterProject, Job, OverAggregate, Read
 from windrow.spark.compile.constraints import violates_sql
@@ -62,13 +63,13 @@ class LedgerWriter:
         """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
         rows = self._with_marks(read, rows, clock, now)
         behind = _behind(read, clock)
-        if read.clock.late_rows != "drop" or behind is None:
+        if read.clock.late_rows is not LateAtSource.DROP or behind is None:
             return rows
         fate = f"CAST(CASE WHEN {behind} THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
         return LazyRelation(rows.given, f"SELECT * EXCEPT ({FATE}), {fate} AS {FATE} FROM {rows.source}")
 
     def _with_marks(self, read: Read, rows: LazyRelation, clock: Clock, now: int) -> LazyRelation:
-        if read.clock.granularity != "row":
+        if read.clock.granularity is not Granularity.ROW:
             return rows
         own, source = row_watermarks_sql(
             clock, source_partition_sql(read), read.clock.idle_timeout, now, "unix_micros(`_event_time`)", f"{FATE} = 0"
@@ -95,7 +96,7 @@ class LedgerWriter:
 
     def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
         """SQL of what the accounts ask of each row."""
-        behind = _behind(read, clock) if read.clock.late_rows == "warn" else None
+        behind = _behind(read, clock) if read.clock.late_rows is LateAtSource.WARN else None
         return {
             SOURCE_PARTITION: source_partition_sql(read),
             ROW: diverted_row(columns, f"{FATE} <> 0"),
@@ -140,7 +141,7 @@ class LedgerWriter:
     def refuse_failed(self, read: Read, found: pa.Table) -> None:
         """Rows whose policy is to stop the job, before anything of their batch is written."""
         for fate, policy in policies(read).items():
-            if policy == "fail":
+            if policy is RowPolicy.FAIL:
                 _refuse(read.name, fate, pc.sum(found.filter(pc.equal(found[FATE], fate.value))[ROWS_COUNT]).as_py() or 0)
 
     def record_source(self, name: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
@@ -157,10 +158,10 @@ class LedgerWriter:
             if not (count := counts.get(fate, 0)):
                 continue
             policy = what[fate]
-            if policy == "fail":
+            if policy is RowPolicy.FAIL:
                 _refuse(name, fate, count)
             record_set_aside(account, fate, policy, count)
-            if policy == "dead_letter":
+            if policy is RowPolicy.DEAD_LETTER:
                 result.dead_letters.extend(_letters(fate, name, fed.filter(pc.equal(fed[JUDGED], fate.value)), batch_id))
         if counts.get(Fate.VIOLATION):
             _record_source_violations(read, fed, batch_id, result)
@@ -235,7 +236,7 @@ def passes_sql(stage: FilterProject) -> str:
 
 def _behind(read: Read, clock: Clock) -> str | None:
     """SQL that is true for a sound row behind the watermark of its own partition; None while no partition has one."""
-    if read.clock.granularity == "row":
+    if read.clock.granularity is Granularity.ROW:
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_WATERMARK} - {read.clock.delay}, false))"
     marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
     partition_sql = source_partition_sql(read)
@@ -259,9 +260,9 @@ def record_loaded(account: Account, rows: int, good: int) -> None:
     account.passed += good
 
 
-def record_set_aside(account: Account, fate: Fate, policy: str, rows: int) -> None:
+def record_set_aside(account: Account, fate: Fate, policy: RowPolicy, rows: int) -> None:
     """Rows that a source or a table sets aside, by what is to become of them."""
-    (account.dead if policy == "dead_letter" else account.dropped)[fate.code] += rows
+    (account.dead if policy is RowPolicy.DEAD_LETTER else account.dropped)[fate.code] += rows
 
 
 def open_account(ledger: Ledger, name: str) -> None:

@@ -28,13 +28,13 @@ class Watermarks:
 
     def of(self, stage: Aggregate, clocks: Mapping[str, Clock], counters: JobCounters) -> int | None:
         """The least over what the stage reads, each with the delay the stage or the source states. ``counters`` have the arrival clocks."""
-        if stage.on_arrival:
+        if stage.time.on_arrival:
             is_ended = all(root in clocks and clocks[root].is_ended for root in self._roots[stage.name])
             return FOREVER if is_ended else counters.of(stage.name).arrival
         if has_own_clock(stage):
             own = clocks.get(own_clock(stage))
-            return None if own is None else own.watermark(self.root_of(stage).clock.delay if stage.delay is None else stage.delay)
-        return self.least(stage.name, clocks, counters, stage.delay)
+            return None if own is None else own.watermark(self.root_of(stage).clock.delay if stage.time.delay is None else stage.time.delay)
+        return self.least(stage.name, clocks, counters, stage.time.delay)
 
     def least(self, name: str, clocks: Mapping[str, Clock], counters: JobCounters, delay: int | None = None) -> int | None:
         """The least over the inputs of a stage."""
@@ -54,7 +54,7 @@ class Watermarks:
                 return None if clock is None else clock.watermark(stage.clock.delay if delay is None else delay)
             case Aggregate() if stage.window is not None:
                 own = self.of(stage, clocks, counters)
-                if own is None or delay is None or stage.on_arrival or has_own_clock(stage):
+                if own is None or delay is None or stage.time.on_arrival or has_own_clock(stage):
                     return own
                 wanted = self.least(stage.name, clocks, counters, delay)
                 return None if wanted is None else min(own, wanted)

@@ -83,7 +83,7 @@ class AggregateOperator(Operator[Aggregate]):
         return self.context.marks.of(self.stage, run.before, run.state.counters)
 
     def _tick_after(self, run: BatchContext) -> int | None:
-        if self.stage.on_arrival:
+        if self.stage.time.on_arrival:
             run.counters.of(self.name).arrival = run.batch.now
         return self.context.marks.of(self.stage, run.clocks, run.counters)
 

@@ -94,14 +94,14 @@ class AggregationPass:
             own_time=self._own_time(given),
             max_future=root.time.max_future,
             marks=self._judged_by(root, run) if stage.is_exact else None,
-            delay=root.clock.delay if stage.delay is None else stage.delay,
+            delay=root.clock.delay if stage.time.delay is None else stage.time.delay,
             evicted=evicted_up_to(stage, run) if self._context.state_backends.may_evict and can_evict(stage) else None,
         )
 
     def _own_time(self, given: LazyRelation) -> str | None:
         """SQL of the stage's own event time. The type of what it names is asked once."""
-        if self._stage.time is not None and self._own_time_sql is None:
-            self._own_time_sql = own_time_sql(self._stage.time, given.frame)
+        if self._stage.time.event_time is not None and self._own_time_sql is None:
+            self._own_time_sql = own_time_sql(self._stage.time.event_time, given.frame)
         return self._own_time_sql
 
     def _judged_by(self, root: Read, run: BatchContext) -> tuple[str, str]:

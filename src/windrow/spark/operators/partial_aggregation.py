@@ -127,7 +127,7 @@ def partial_aggregation_sql(stage: Aggregate, request: PartialAggregation) -> st
 
 def judged_sql(stage: Aggregate, request: PartialAggregation) -> str:
     """Rows with their keys, time, slice and fate."""
-    time = "`_timestamp`" if stage.on_arrival else request.own_time or "`_event_time`"
+    time = "`_timestamp`" if stage.time.on_arrival else request.own_time or "`_event_time`"
     keys = "".join(f", {to_sql(key)} AS {name}" for name, key in stage.keys)
     passes = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
     if EMISSION in request.columns:
@@ -321,13 +321,13 @@ def traceparents(stage: Aggregate, partials: pa.Table) -> Iterator[str]:
 
 def _moves_clock(stage: Aggregate) -> str:
     moves = f"_judged NOT IN ({', '.join(str(fate.value) for fate in WATERMARK_NEUTRAL_FATES)})"
-    return moves if stage.punctuation is None else f"{moves} AND {to_sql(stage.punctuation)}"
+    return moves if stage.time.punctuation is None else f"{moves} AND {to_sql(stage.time.punctuation)}"
 
 
 def moves_clock_sql(stage: Aggregate, max_future: int) -> str:
     """SQL that is true for a row that moves the statement's own clock, before rows are judged."""
     sound = f"_fate_in = 0 AND {TIME} <= unix_micros(`_timestamp`) + {max_future}"
-    return sound if stage.punctuation is None else f"{sound} AND {to_sql(stage.punctuation)}"
+    return sound if stage.time.punctuation is None else f"{sound} AND {to_sql(stage.time.punctuation)}"
 
 
 def _clock_columns(stage: Aggregate, request: PartialAggregation) -> list[str]:

@@ -42,7 +42,7 @@ class SingleRows:
         # Many rows may be filtered out, and they carry nothing.
         filtered = f"WHEN {JUDGED} = {Fate.FILTERED.value} THEN '{Fate.FILTERED.value}{_BETWEEN}'"
         aside = f"CASE {filtered} WHEN {JUDGED} <> {Fate.OK.value} THEN concat({JUDGED}, '{_BETWEEN}', {row}) END"
-        self._has_times = stage.punctuation is None and bool(request.partitions)
+        self._has_times = stage.time.punctuation is None and bool(request.partitions)
         # A source that accounts for one partition has rows of no other.
         self._has_partitions = self._has_times and not (request.is_direct and len(request.partitions) == 1)
         clocks = [f"{CLOCK}{p}" for p in request.partitions]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windrow.errors import JobError
+from windrow.model.policies import MissingTableRow
 from windrow.model.system import SYSTEM_COLUMNS
 from windrow.plan.stages import Lookup, LookupJoin, Side
 from windrow.spark.compile.expressions import quote, to_sql
@@ -54,7 +55,7 @@ def look_up(
             frame = _look_up(frame, index, lookup, table, tables)
         total, skipped = _judge(stage, frame)
         for index, lookup in enumerate(stage.lookups):
-            if lookup.on_missing in ("skip", "fail"):
+            if lookup.on_missing in (MissingTableRow.SKIP, MissingTableRow.FAIL):
                 frame = frame.where(f"{_FOUND}{index}")
         frame = frame.drop(*(f"{_FOUND}{index}" for index in range(len(stage.lookups))))
     travelling = {name.lower() for name in TRAVELLING}
@@ -135,15 +136,15 @@ def _versions(lookup: Lookup, tables: ReferenceTables) -> DataFrame:
 
 def _value(name: str, type_: str, found: str, lookup: Lookup) -> str:
     default = _DEFAULTS.get(type_.partition("(")[0])
-    if lookup.on_missing != "default" or default is None:
+    if lookup.on_missing is not MissingTableRow.DEFAULT or default is None:
         return quote(name)
     return f"CASE WHEN {found} THEN {quote(name)} ELSE CAST({default} AS {type_}) END AS {quote(name)}"
 
 
 def _judge(stage: LookupJoin, frame: DataFrame) -> tuple[int | None, int]:
     """Count what is left out, in a job of its own, where something can be; stop where that is wanted."""
-    failing = {index: lookup for index, lookup in enumerate(stage.lookups) if lookup.on_missing == "fail"}
-    skipping = [index for index, lookup in enumerate(stage.lookups) if lookup.on_missing == "skip"]
+    failing = {index: lookup for index, lookup in enumerate(stage.lookups) if lookup.on_missing is MissingTableRow.FAIL}
+    skipping = [index for index, lookup in enumerate(stage.lookups) if lookup.on_missing is MissingTableRow.SKIP]
     if not failing and not skipping:
         return None, 0
     skipped = " OR ".join(f"NOT {_FOUND}{index}" for index in skipping) or "false"

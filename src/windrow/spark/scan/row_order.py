@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windrow.connectors.registry import CONNECTORS
+from windrow.model.policies import Granularity
 from windrow.plan.physical.renames import form_of
 from windrow.plan.stages import Aggregate, Expect, Explode, FilterProject, Job, LateRows, PartialShape, Read, Stage, Write
 
@@ -15,7 +16,7 @@ def needs_order(job: Job) -> bool:
 def _asks(stage: Stage, job: Job) -> bool:
     match stage:
         case Read(clock=clock):
-            return clock.granularity == "row"
+            return clock.granularity is Granularity.ROW
         case LateRows() | Explode() | Expect():
             return False
         case Write(connector=connector, input=name):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from windrow.connectors.runtime import BAD, ORIGINAL, PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceStream
 from windrow.model.constraint import judging
 from windrow.model.fate import Fate
+from windrow.model.policies import FieldPolicy, MissingTime, RowPolicy
 from windrow.model.types import VARIANT, Array, ColumnDef, Map, Struct
 from windrow.plan.physical import SourceFacts
 from windrow.plan.physical.scans import decoding_choice, projected, text_type
@@ -210,7 +211,7 @@ def _required(read: Read) -> list[ColumnDef]:
 
 def _decode_fate(read: Read, broken: str, noted: str, required: list[str]) -> str:
     branches = [f"WHEN {broken} THEN {Fate.UNDECODABLE.value}"]
-    if read.bad_fields == "dead_letter":
+    if read.bad_fields is FieldPolicy.DEAD_LETTER:
         branches.append(f"WHEN {noted} THEN {Fate.BAD_FIELD.value}")
     if required:
         missing = " OR ".join(f"{column} IS NULL" for column in required)
@@ -220,7 +221,7 @@ def _decode_fate(read: Read, broken: str, noted: str, required: list[str]) -> st
 
 def _must_state_time(read: Read) -> bool:
     """Whether a row without an event time of its own is set aside; else its arrival time is taken."""
-    return read.time.column is not None and read.time.on_missing != "arrival"
+    return read.time.column is not None and read.time.on_missing is not MissingTime.ARRIVAL
 
 
 def _stated_time(read: Read, columns: Sequence[str]) -> str:
@@ -233,12 +234,12 @@ def _stated_time(read: Read, columns: Sequence[str]) -> str:
     return "CAST(NULL AS TIMESTAMP)"
 
 
-def policies(read: Read) -> dict[Fate, str]:
+def policies(read: Read) -> dict[Fate, RowPolicy]:
     """What happens to a row that is set aside at the source: dead_letter, drop or fail."""
     return {
         Fate.UNDECODABLE: read.bad_rows,
         Fate.BAD_FIELD: read.bad_rows,
-        Fate.NO_EVENT_TIME: read.time.on_missing if read.time.on_missing != "arrival" else "dead_letter",
-        Fate.FUTURE: "dead_letter",
-        Fate.LATE_AT_SOURCE: "drop",
+        Fate.NO_EVENT_TIME: RowPolicy.DEAD_LETTER if read.time.on_missing is MissingTime.ARRIVAL else RowPolicy(read.time.on_missing),
+        Fate.FUTURE: RowPolicy.DEAD_LETTER,
+        Fate.LATE_AT_SOURCE: RowPolicy.DROP,
     }

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from windrow.connectors.runtime import SEQ, SourceStream
 from windrow.errors import JobError, NotThereError, WindrowError
 from windrow.model.fate import Fate
+from windrow.model.policies import RowPolicy
 from windrow.model.system import ROW_COLUMNS
 from windrow.model.types import ColumnDef
 from windrow.observe.ledger import Account
@@ -144,11 +145,11 @@ class ReferenceTables:
         what = policies(read)
         for row in rows.filter(pc.not_equal(rows[FATE], Fate.OK.value)).to_pylist(maps_as_pydicts="lossy"):
             fate = Fate(row.pop(FATE))
-            if what[fate] == "fail":
+            if what[fate] is RowPolicy.FAIL:
                 hint = "set the policy to 'dead_letter' to keep such rows aside and go on"
                 raise JobError(fate.code, f"table {read.name}: {fate.meaning}, and the policy for that is 'fail'", hint)
             record_set_aside(account, fate, what[fate], 1)
-            if what[fate] == "dead_letter":
+            if what[fate] is RowPolicy.DEAD_LETTER:
                 self._letters.append(DeadLetter(fate, read.name, None, row, 0))
 
     def settle(self, result: BatchResult) -> None:
