@@ -1,15 +1,18 @@
-"""A real Prometheus scrapes a listening job, and a real Alertmanager is told when it fails and when that is over. Needs no Spark."""
+"""A real Prometheus scrapes listening jobs, and a real Alertmanager is told of every alert and that it is over. Needs no Spark."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,145 @@ import pytest
 import yaml
 
 from tests.unit.serving.statuses import status
+from windrow.model.expr import Binary, Call, Column, Literal
+from windrow.model.notes import Alert, Metric, MetricType
+from windrow.observe.distribution import Distribution
+from windrow.observe.ledger import Account, Ledger
+from windrow.observe.row_metrics import MetricTotal
 from windrow.observe.rules import rule_groups
-from windrow.observe.status import FAILED, RUNNING
+from windrow.observe.status import FAILED, JobStatus, Measured, OperatorStatus, RunCounts, SourceStatus, StateSize, TableLoad
+from windrow.resilience import OPEN, SystemState
 from windrow.serving import Listen, Serving
 
-SERVERS = ("prometheus", "prometheus-alertmanager")
+SERVERS = ("prometheus", "prometheus-alertmanager", "promtool")
 pytestmark = pytest.mark.skipif(any(shutil.which(name) is None for name in SERVERS), reason="Prometheus is not installed")
-PATIENCE = 120.0
+PATIENCE = 240.0
+# A minute of a rule is two seconds of the test.
+FASTER = 30
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# What a counter has reached when the test begins, so that a past can be written that leads there.
+REACHED = 1_000_000
+OWN = Alert("TooDear", Binary(">", Call("RATE", (Column("dear"),)), Literal(5)), level="critical", text="too many")
+
+
+@dataclass
+class Job:
+    """A job that an alert is about, called like it: well until ``is_broken``. ``used`` is the share of a limit of its state."""
+
+    alert: str
+    used: float = 0.0
+    began: float = field(default_factory=time.time)
+    is_broken: bool = False
+    # What a counter has reached, when it was looked at last, and whether its job was broken then.
+    _reached: dict[str, float] = field(default_factory=dict)
+    _looked: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.alert}-{self.used:.0%}" if self.used else self.alert
+
+    def statuses(self) -> list[JobStatus]:
+        now = time.time()
+        since, self._looked = now - (self._looked or now), now
+        if self.is_broken and self.alert == "WindrowJobGone":
+            return []
+        rows = self._count("rows", since, 100, 10 if self.alert == "WindrowThroughputDrop" else 100)
+        seconds = self._count("seconds", since, 0.1, 1.5 if self.alert in ("WindrowFallingBehind", "WindrowSinkSlow") else 0.1)
+        event_time = self._count("event time", since, 1, 0 if self.alert == "WindrowWatermarkStalled" else 1)
+        told: dict[str, Any] = {
+            "started_at": self.began,
+            "committed_at": now,
+            "batch_since": None,
+            "stale_tables": {},
+            "systems": (),
+            "limits": {},
+            "operators": (OperatorStatus("out", "aggregate", state=StateSize(1, 1000, 1)),),
+            "sources": (SourceStatus("orders", backlog={"0": 10}),),
+            "ledger": Ledger({"orders": Account(rows_in=int(rows), passed=int(rows))}, {"out": Account()}),
+            "counts": RunCounts(watermark_advanced=event_time),
+            "distributions": (_took("batch_duration_seconds", (), seconds),),
+        }
+        told.update(self._broken(now, since, rows, seconds))
+        return [replace(status(**told), job=self.name)]
+
+    def _count(self, what: str, since: float, well: float, broken: float) -> float:
+        """A counter that grows by so much in a second."""
+        self._reached[what] = self._reached.get(what, REACHED) + since * (broken if self.is_broken else well)
+        return self._reached[what]
+
+    def _broken(self, now: float, since: float, rows: float, seconds: float) -> Mapping[str, Any]:
+        set_aside = int(self._count("aside", since, 0, 20))
+        if self.alert == "WindrowDeadLetterRatio":
+            dead = Account(rows_in=int(rows), passed=int(rows) - set_aside, dead=Counter(WR701=set_aside))
+            return {"ledger": Ledger({"orders": dead}, {"out": Account()})}
+        if self.alert == "WindrowLateRatio":
+            late = Account(rows_in=int(rows), passed=int(rows), late_corrected=set_aside)
+            return {"ledger": Ledger({"orders": Account(rows_in=int(rows), passed=int(rows))}, {"out": late})}
+        if self.alert == OWN.name:
+            return {"metrics": {"dear": MetricTotal(MetricType.COUNTER, (), (), {(): (float(set_aside),)})}}
+        if not self.is_broken:
+            return {}
+        match self.alert:
+            case "WindrowJobFailed":
+                return {"state": FAILED}
+            case "WindrowRestartLoop":
+                return {"started_at": now}
+            case "WindrowLedgerUnbalanced":
+                return {"ledger": Ledger({"orders": Account(rows_in=int(rows), passed=int(rows) - 1)}, {"out": Account()})}
+            case "WindrowNoProgress":
+                return {"batch_since": now - 1000}
+            case "WindrowFallingBehind":
+                return {"sources": (SourceStatus("orders", backlog={"0": 10 + int(1000 * (now - self.began))}),)}
+            case "WindrowSinkSlow":
+                sink = _took("sink_duration_seconds", ("out",), 0.9 * seconds)
+                return {"distributions": (_took("batch_duration_seconds", (), seconds), sink)}
+            case "WindrowSystemDown":
+                return {"systems": (SystemState("Kafka", OPEN, 5, "nobody answers", None, 9),)}
+            case "WindrowTableStale":
+                return {"tables": (TableLoad("rates", 50, 100, 1.0, is_done=True),), "stale_tables": {"rates": "torn"}}
+            case "WindrowStateNearLimit":
+                return {"limits": {"state.max_bytes": 1000}, "state_bytes": int(1000 * self.used)}
+            case "WindrowStateGrowth":
+                return {"operators": (OperatorStatus("out", "aggregate", state=StateSize(1, 2000, 1)),)}
+        return {}
+
+
+def _took(name: str, labels: tuple[str, ...], seconds: float) -> Measured:
+    values = Distribution()
+    values.total = seconds
+    return Measured(name, labels, values)
+
+
+def _scaled(text: str) -> str:
+    """A length of time in a rule, as many times shorter."""
+    return re.sub(r"(?<=[\[: ])(\d+)([smhd])\b|^(\d+)([smhd])$", lambda m: f"{_millis(m[1] or m[3], m[2] or m[4])}ms", text)
+
+
+def _millis(number: str, unit: str) -> int:
+    return int(number) * UNITS[unit] * 1000 // FASTER
+
+
+def _rules(jobs: list[str]) -> dict[str, Any]:
+    groups = rule_groups(jobs, [Metric("dear", MetricType.COUNTER)], [OWN])
+    for rule in (rule for group in groups["groups"] for rule in group["rules"]):
+        rule["expr"], rule["for"] = _scaled(rule["expr"]), _scaled(rule["for"])
+    return groups
+
+
+def _past(jobs: list[str], instance: str) -> str:
+    """What jobs did in the day before, as OpenMetrics: rules that look back would need a test as long."""
+    now = int(time.time())
+    lines = []
+    for name, kind, more, value in (
+        ("windrow_rows_in", "counter", 'source="orders"', lambda at: REACHED + 100 * at),
+        ("windrow_hot_state_size_bytes", "gauge", 'statement="out"', lambda _: 1000),
+    ):
+        lines.append(f"# TYPE {name} {kind}")
+        series = f"{name}{'_total' if kind == 'counter' else ''}"
+        for job in jobs:
+            labels = f'job="windrow",instance="{instance}",job_name="{job}",{more}'
+            lines += [f"{series}{{{labels}}} {value(at)} {now + at}" for at in range(-(UNITS["d"] + 2 * UNITS["h"]) // FASTER, 1)]
+    return "\n".join([*lines, "# EOF\n"])
 
 
 def _free_port() -> int:
@@ -51,48 +186,97 @@ def _json(address: str) -> Any:
         return None
 
 
-def _await(is_so: Callable[[], bool], what: str, log: Path) -> None:
+def _await(is_so: Callable[[], bool], what: Callable[[], object], log: Path) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_so():
-        assert time.monotonic() < deadline, f"{what}: {log.read_text()[-2000:]}"
+        assert time.monotonic() < deadline, f"{what()}: {log.read_text()[-2000:]}"
         time.sleep(0.2)
 
 
-def test_a_job_that_fails_is_told_and_resolved(tmp_path: Path) -> None:
-    state = [RUNNING]
-    serving = Serving(Listen("127.0.0.1", 0))
-    serving.watch(lambda: [status(state=state[0])])
-    alerts, queries = (f"127.0.0.1:{_free_port()}" for _ in range(2))
-    target = {"static_configs": [{"targets": [serving.address.removeprefix("http://")]}]}
-    config = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": ["rules.yml"],
-        "scrape_configs": [{"job_name": "windrow", **target}],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alerts]}]}]},
-    }
-    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rule_groups(["shop"])))
-    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
-    (tmp_path / "alerts.yml").write_text(yaml.safe_dump({"route": {"receiver": "none"}, "receivers": [{"name": "none"}]}))
+@dataclass(frozen=True)
+class Watched:
+    """Where Prometheus and Alertmanager answer, and what they write."""
 
-    def value(query: str) -> float | None:
-        found = _json(f"http://{queries}/api/v1/query?query={query}")
+    queries: str
+    alerts: str
+    log: Path
+
+    def value(self, query: str) -> float | None:
+        found = _json(f"http://{self.queries}/api/v1/query?query={query}")
         results = found["data"]["result"] if found else []
         return float(results[0]["value"][1]) if results else None
 
-    def is_told() -> bool:
-        found = _json(f"http://{alerts}/api/v2/alerts?active=true") or []
-        return any(alert["labels"].get("alertname") == "WindrowJobFailed" for alert in found)
+    def told(self) -> set[tuple[str, str, str]]:
+        """The alerts that are active: what they are called, of which job, how bad it is."""
+        found = _json(f"http://{self.alerts}/api/v2/alerts?active=true") or []
+        return {(one["labels"]["alertname"], one["labels"]["job_name"], one["labels"]["severity"]) for one in found}
 
-    log = tmp_path / "prometheus.log"
+
+@contextmanager
+def _watching(serving: Serving, jobs: list[str], folder: Path) -> Iterator[Watched]:
+    alerts, queries = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+    target = serving.address.removeprefix("http://")
+    config = {
+        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "rule_files": ["rules.yml"],
+        "scrape_configs": [{"job_name": "windrow", "static_configs": [{"targets": [target]}]}],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alerts]}]}]},
+    }
+    (folder / "rules.yml").write_text(yaml.safe_dump(_rules(jobs)))
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    (folder / "alerts.yml").write_text(yaml.safe_dump({"route": {"receiver": "none"}, "receivers": [{"name": "none"}]}))
+    (folder / "past.txt").write_text(_past([name for name in jobs if name in ("WindrowThroughputDrop", "WindrowStateGrowth")], target))
+    checked = subprocess.run(["promtool", "check", "config", str(folder / "prometheus.yml")], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    subprocess.run(
+        ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(folder / "past.txt"), str(folder / "tsdb")],
+        capture_output=True,
+        check=True,
+    )
+    log = folder / "prometheus.log"
+    with ExitStack() as stack:
+        manager = (f"--config.file={folder}/alerts.yml", f"--storage.path={folder}/am", f"--web.listen-address={alerts}")
+        stack.enter_context(_running(SERVERS[1], *manager, "--cluster.listen-address=", log=folder / "alerts.log"))
+        given = (f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb", f"--web.listen-address={queries}")
+        stack.enter_context(_running(SERVERS[0], *given, log=log))
+        yield Watched(queries, alerts, log)
+
+
+@pytest.mark.slow
+def test_every_alert_is_told_and_resolved(tmp_path: Path) -> None:
+    rules = [rule for group in rule_groups(["any"], [Metric("dear", MetricType.COUNTER)], [OWN])["groups"] for rule in group["rules"]]
+    names = dict.fromkeys(rule["alert"] for rule in rules)
+    near = "WindrowStateNearLimit"
+    jobs = [*(Job(name) for name in names if name != near), *(Job(near, used) for used in (0.75, 0.9, 0.99))]
+    serving = Serving(Listen("127.0.0.1", 0))
+    serving.watch(lambda: [one for job in jobs for one in job.statuses()])
+    levels = {rule["alert"]: rule["labels"]["severity"] for rule in rules}
+    wanted = {(job.alert, job.name, levels[job.alert]) for job in jobs if job.alert != near}
+    wanted |= {(near, f"{near}-75%", "warning"), (near, f"{near}-90%", "critical"), (near, f"{near}-99%", "emergency")}
     with ExitStack() as stack:
         stack.callback(serving.close)
-        manager = (f"--config.file={tmp_path}/alerts.yml", f"--storage.path={tmp_path}/am", f"--web.listen-address={alerts}")
-        stack.enter_context(_running(SERVERS[1], *manager, "--cluster.listen-address=", log=tmp_path / "alerts.log"))
-        given = (f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/tsdb", f"--web.listen-address={queries}")
-        stack.enter_context(_running(SERVERS[0], *given, log=log))
-        _await(lambda: value("windrow_rows_in_total") == 10, "the rows of the job are not scraped", log)
-        assert not is_told()
-        state[0] = FAILED
-        _await(is_told, "nobody was told of the failure", log)
-        state[0] = RUNNING
-        _await(lambda: not is_told(), "the failure was not resolved", log)
+        watched = stack.enter_context(_watching(serving, [job.name for job in jobs], tmp_path))
+        _await(lambda: (watched.value("count(windrow_rows_in_total)") or 0) == len(jobs), lambda: "jobs are not scraped", watched.log)
+        _await(lambda: not watched.told(), watched.told, watched.log)
+        for job in jobs:
+            job.is_broken = True
+        _await(lambda: watched.told() >= wanted, lambda: f"nobody was told of {wanted - watched.told()}", watched.log)
+        assert watched.told() == wanted, "alerts about jobs that are well otherwise"
+        for job in jobs:
+            job.is_broken = False
+        _await(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
+
+
+def test_a_job_that_fails_is_told_and_resolved(tmp_path: Path) -> None:
+    job = Job("WindrowJobFailed")
+    serving = Serving(Listen("127.0.0.1", 0))
+    serving.watch(job.statuses)
+    with ExitStack() as stack:
+        stack.callback(serving.close)
+        watched = stack.enter_context(_watching(serving, [job.name], tmp_path))
+        _await(lambda: watched.value("windrow_rows_in_total") is not None, lambda: "the job is not scraped", watched.log)
+        assert not watched.told()
+        job.is_broken = True
+        _await(lambda: watched.told() == {(job.alert, job.name, "critical")}, lambda: f"nobody was told: {watched.told()}", watched.log)
+        job.is_broken = False
+        _await(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
