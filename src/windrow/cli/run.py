@@ -64,6 +64,7 @@ def run(
             again=again,
             letters=f"windrow dead-letters {launches[0].state if state or chosen.name else file}" if len(files) == 1 else "",
             environment=chosen.line,
+            environment_name=chosen.name,
             listen=_listen(listen, listen_token_file, defaults.listen_token),
             is_strict=strict,
         )

@@ -57,6 +57,7 @@ class RunRequest:
     # Where to answer over HTTP.
     listen: Listen | None = None
     # Whether a file that a source could not read is a failure.
+    environment_name: str = ""
     is_strict: bool = False
     # Where status and report go; chosen by what standard output is, if not given.
     console: Console | None = None
@@ -140,7 +141,9 @@ def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads:
     heard = None if isinstance(serving, Unheard) else serving
     try:
         for launch in launches:
-            options = RunOptions(request.mode, launch.state, request.master, own, request.trigger_interval_ms)
+            options = RunOptions(
+                request.mode, launch.state, request.master, own, request.trigger_interval_ms, environment=request.environment_name
+            )
             running.append(start(launch.compiled, options, spark, loads, heard))
     except BaseException:
         for jobs in running:

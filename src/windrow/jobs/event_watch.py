@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from windrow.jobs.line_log import LineLog, line_files, lines_of
@@ -25,9 +25,17 @@ _LEVELS = {WARNING: logging.WARNING, ERROR: logging.ERROR}
 
 
 class EventWatch:
-    """``look`` gives the status without what has to be counted."""
+    """``look`` gives the status without what has to be counted, ``fields`` what a log says of a batch."""
 
-    def __init__(self, job: str, folder: Folder, look: Callable[[], JobStatus], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        job: str,
+        folder: Folder,
+        look: Callable[[], JobStatus],
+        clock: Callable[[], float] = time.time,
+        fields: Callable[[int], Mapping[str, Any]] = lambda _: {},
+    ) -> None:
+        self._fields = fields
         self._log = LineLog(folder, "events")
         self._look = look
         self._clock = clock
@@ -68,7 +76,7 @@ class EventWatch:
         if more := self._left_out.pop(event.type, 0):
             told["details"] = {**told["details"], "more": more}
         self._log.add(told)
-        fields = {"event_type": event.type, "job": event.job, "batch_id": event.batch_id, "context": told["details"]}
+        fields = {**self._fields(event.batch_id), "event_type": event.type, "job": event.job, "context": told["details"]}
         LOG.log(_LEVELS.get(event.level, logging.INFO), "%s: %s", event.job, event.message, extra={"windrow": fields})
 
 

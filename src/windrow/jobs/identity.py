@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import PurePath
 from typing import Any
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
 from windrow.model.statement import Script
+from windrow.observe.status import JobAbout
 from windrow.plan.explain_json import job_to_json, plan_to_json
 from windrow.plan.fingerprint import differences, fingerprint
 from windrow.plan.stages import Job, Plan
@@ -40,6 +42,13 @@ class Origin:
         told = plan_to_json(Plan((), plan.annotations, plan.metrics))
         text = mask_options(source.text if source.written is None else source.written, _is_secret)
         return Origin(text, tuple(told["annotations"]), tuple(told["metrics"]))
+
+
+def about_of(plan: Plan, environment: str, spark: str) -> JobAbout:
+    """What a plan says of itself, by its annotations, and where it runs."""
+    told = {key.lower(): value for key, value in reversed(plan.annotations)}
+    pipeline = told.get("app") or (PurePath(plan.file).stem if plan.file else "")
+    return JobAbout(pipeline, told.get("version", ""), environment, spark)
 
 
 def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: bool = True) -> str:
@@ -90,6 +99,14 @@ def count_restore(folder: Folder) -> None:
 
 def restores_of(folder: Folder) -> int:
     return int(read_card(folder).get("restores", 0))
+
+
+def count_start(folder: Folder) -> int:
+    """How often the job was started with this state, this time included."""
+    card = read_card(folder)
+    starts = int(card.get("starts", 0)) + 1
+    write_card(folder, {**card, "starts": starts})
+    return starts
 
 
 def card_id(folder: Folder) -> str:

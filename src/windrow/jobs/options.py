@@ -142,6 +142,7 @@ class RunOptions:
     """``once`` takes what is there and leaves windows open; ``until_end`` treats the input as bounded and closes them.
 
     ``keep_rows``: so many of the newest rows of each output are also kept in the driver, for whoever asks from Python.
+    ``environment`` is the one of windrow.yaml, which logs and metrics name.
     """
 
     mode: Mode = "continuous"
@@ -150,6 +151,7 @@ class RunOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     trigger_interval_ms: int = 0
     keep_rows: int = 0
+    environment: str = ""
 
     def __post_init__(self) -> None:
         for key, value in self.settings.items():

@@ -13,7 +13,7 @@ from windrow.jobs.source_status import source_statuses
 from windrow.model.fate import Fate
 from windrow.model.window_kinds import CountedKind
 from windrow.observe.row_metrics import begun
-from windrow.observe.status import STARTING, Holder, JobStatus, OperatorStatus, RunCounts, StateSize, TableLoad, WindowTotals
+from windrow.observe.status import STARTING, Holder, JobAbout, JobStatus, OperatorStatus, RunCounts, StateSize, TableLoad, WindowTotals
 from windrow.plan.physical import OperatorSpec
 from windrow.plan.stages import Aggregate
 from windrow.resilience import system_states
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class Progress:
     def __init__(self, job: str) -> None:
         self._status = JobStatus(job, STARTING)
+        self.about = JobAbout()
         self._lock = threading.Lock()
         self._hold: Callable[[], dict[str, StateSize]] = dict
         self._held: dict[str, StateSize] | None = None
@@ -47,7 +48,7 @@ class Progress:
         self._batches = 0
         self._advanced = 0.0
         self.retries = 0
-        self.errors: Counter[str] = Counter()
+        self.errors: Counter[tuple[str, str]] = Counter()
         self.sink_errors: Mapping[tuple[str, str], int] = {}
         self._windows = WindowCounting()
 
@@ -55,8 +56,9 @@ class Progress:
         """A table goes on loading. Called from several threads."""
         self.tables[load.table] = load
 
-    def note_error(self, code: str) -> None:
-        self.errors[code] += 1
+    def note_error(self, code: str, kind: str) -> None:
+        """``kind`` is transient where the job begins again, permanent where it ends."""
+        self.errors[code, kind] += 1
 
     def update(self, executor: BatchExecutor, result: BatchResult | None) -> None:
         """After a batch, or (None) before the first."""
@@ -130,6 +132,7 @@ class Progress:
         return replace(
             current,
             state=self.state,
+            about=self.about,
             error=self.error,
             stale_tables=self.stale_tables,
             sink_seconds=dict(self.sink_seconds),

@@ -39,10 +39,11 @@ class BatchRecording:
         if self._begun[1] == 0:
             self._planned = last_planned
 
-    def count(self, batch_id: int) -> None:
-        """A batch is begun."""
+    def count(self, batch_id: int) -> int:
+        """A batch is begun: the how-manieth attempt at it this is, as far as this run can know."""
         before = self._begun[1] if self._begun[0] == batch_id else int(batch_id == self._planned)
         self._begun = batch_id, before + 1
+        return before + 1
 
     def take(
         self,

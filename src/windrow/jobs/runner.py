@@ -23,7 +23,7 @@ from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.event_watch import EVENTS, EventWatch
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
-from windrow.jobs.identity import LETTERS, RECORDS, REPLAYS, TABLES, Origin, claim, read_card, state_parts
+from windrow.jobs.identity import LETTERS, RECORDS, REPLAYS, TABLES, Origin, about_of, claim, count_start, read_card, state_parts
 from windrow.jobs.inputs import Inputs
 from windrow.jobs.job_versions import number_of
 from windrow.jobs.lineage_events import lineage_events
@@ -40,7 +40,7 @@ from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
 from windrow.observe.log_context import log_context
-from windrow.observe.status import ENDED, FAILED, RUNNING, STOPPED, WAITING, FastPath, JobStatus, TableLoad
+from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
 from windrow.observe.traces import Producers, batch_trace_id
 from windrow.plan.beginnings import with_beginnings
 from windrow.plan.stages import Job, Write
@@ -97,7 +97,8 @@ def start(
         _refuse_changed_file(session, compiled, options)
         check_workers(session, compiled.plan.jobs, options.setting("state.home"))
         origin = Origin.of(compiled.script, compiled.plan)
-        running.extend(RunningJob(session, job, options, on_load, origin) for job in compiled.plan.jobs)
+        about = about_of(compiled.plan, options.environment, session.version)
+        running.extend(RunningJob(session, job, options, on_load, origin, about) for job in compiled.plan.jobs)
         if serving is not None:
             serving.watch(lambda: [one.status(is_deep=True) for one in running])
         for one in running:
@@ -124,6 +125,7 @@ class RunningJob:
         options: RunOptions,
         on_load: Callable[[TableLoad], None] | None = None,
         origin: Origin | None = None,
+        about: JobAbout = JobAbout(),  # noqa: B008 (frozen)
     ) -> None:
         self.job = job
         self._tell_load = on_load or (lambda _load: None)
@@ -139,7 +141,8 @@ class RunningJob:
         named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
         self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
-        self._events = EventWatch(job.name, self.folder.child(EVENTS), lambda: replace(self._progress.last, limits=self._limits))
+        look = lambda: replace(self._progress.last, limits=self._limits)  # noqa: E731
+        self._events = EventWatch(job.name, self.folder.child(EVENTS), look, fields=self._log_fields)
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -153,6 +156,7 @@ class RunningJob:
             for part in (self.folder, self.folder.child(state_part), self.folder.child(LETTERS)):
                 part.remove_leftovers()
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
+self._progress.about = replace(about, starts=count_start(self.folder))
             card = read_card(self.folder)
             self.job = with_beginnings(job, card.get("beginnings", {}))
             self._store = StateStore(
@@ -262,8 +266,7 @@ class RunningJob:
         if self._is_stopping.is_set():
             raise JobError("WR821", f"job {self.job.name} is stopping: batch {batch_id} is left for the next run")
         try:
-            trace = f"{batch_trace_id(self._id, batch_id):032x}"
-            with self._in_batch, log_context(job=self.job.name, run_id=self._recording.run, batch_id=batch_id, trace_id=trace):
+            with self._in_batch, log_context(**self._log_fields(batch_id)):
                 self._progress.batch_since = time.time()
                 self._take(frame, batch_id)
         except StoppedWaitingError:
@@ -308,9 +311,18 @@ class RunningJob:
     def _run_batch(self, batch_id: int, frame: DataFrame | None) -> None:
         """``frame`` is what the sources handed over."""
         measured = BatchMeasurements()
-        self._recording.count(batch_id)
-        with nullcontext() if self._tracing is None else self._tracing.attempt(batch_id, measured):
+        attempt = self._recording.count(batch_id)
+        span = {} if self._tracing is None else {"span_id": self._tracing.attempt_id(batch_id, measured)}
+        with log_context(attempt=attempt, **span), nullcontext() if self._tracing is None else self._tracing.attempt(batch_id, measured):
             self._process(batch_id, frame, measured)
+
+    def _log_fields(self, batch_id: int = -1) -> dict[str, object]:
+        """What a line of the log says of the job, and of a batch."""
+        about = self._progress.about
+        known = {"job": self.job.name, "pipeline": about.pipeline, "version": about.version, "env": about.environment}
+        fields: dict[str, object] = {name: value for name, value in known.items() if value}
+        fields["run_id"] = self._recording.run
+        return {**fields, "batch_id": batch_id, "trace_id": f"{batch_trace_id(self._id, batch_id):032x}"} if batch_id >= 0 else fields
 
     def _process(self, batch_id: int, frame: DataFrame | None, measured: BatchMeasurements) -> None:
         self._refresh.before_batch(batch_id)
@@ -373,6 +385,10 @@ class RunningJob:
 
     def _watch(self) -> None:
         """Wait for the query in the background, then do what comes after it."""
+        with log_context(**self._log_fields()):
+            self._wait_and_release()
+
+    def _wait_and_release(self) -> None:
         try:
             self._run_to_end()
             self._come_to(STOPPED if self._is_stopping.is_set() else ENDED)
@@ -419,7 +435,7 @@ class RunningJob:
                     raise
                 self._failure = None
                 self._progress.retries += 1
-                self._progress.note_error(found.code)
+                self._progress.note_error(found.code, TRANSIENT)
                 self._come_to(WAITING, f"waits: {found.message}")
                 LOG.warning("%s [%s]; batch %d is tried again", found.message, found.code, self._executor.state.batch_id + 1)
 
@@ -467,7 +483,7 @@ class RunningJob:
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error
-        self._progress.note_error(error.code)
+        self._progress.note_error(error.code, PERMANENT)
         self._come_to(FAILED, str(error))
 
     def _come_to(self, state: str, error: str | None = None) -> None:

@@ -14,7 +14,7 @@ from windrow.connectors.runtime import WriteTrace
 from windrow.errors import WindrowError
 from windrow.jobs.options import TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE, RunOptions
 from windrow.jobs.span_export import SpanExport, span_export
-from windrow.observe.batch_trace import Operator, TracedBatch, Value, spans_of, write_span
+from windrow.observe.batch_trace import Operator, TracedBatch, Value, attempt_span, spans_of, write_span
 from windrow.observe.traces import Producers, TraceParent, batch_trace_id
 from windrow.plan.stages import Job, Stage, Write
 from windrow.spark.execution.batch import BatchResult
@@ -64,6 +64,10 @@ class Tracing:
             about[f"windrow.statement.{name}.emitted"] = statement.emitted
         self._send(result.batch_id, result.measured, about, tuple((producers or Producers()).contexts.values()))
         self._attempts.pop(result.batch_id, None)
+
+    def attempt_id(self, batch_id: int, measured: BatchMeasurements) -> str:
+        """The span of this attempt, as logs name it."""
+        return f"{attempt_span(self._id, batch_id, self._attempts.get(batch_id, 1), measured.started):016x}"
 
     @contextmanager
     def attempt(self, batch_id: int, measured: BatchMeasurements) -> Iterator[None]:

@@ -80,10 +80,15 @@ def write_span(job_id: str, batch_id: int, operator: str) -> TraceParent:
     return TraceParent(trace, span_id(trace, "write", operator))
 
 
+def attempt_span(job_id: str, batch_id: int, attempt: int, start: int) -> int:
+    """The id of the span of an attempt at a batch; ``start`` is in nanoseconds since the epoch."""
+    return span_id(batch_trace_id(job_id, batch_id), "attempt", attempt, start)
+
+
 def spans_of(batch: TracedBatch) -> Iterator[Span]:
     """The batch first. A batch that failed is a span without parts: they ran in vain, and run again."""
     trace = batch_trace_id(batch.job_id, batch.batch_id)
-    root = span_id(trace, "attempt", batch.attempt, batch.start)
+    root = attempt_span(batch.job_id, batch.batch_id, batch.attempt, batch.start)
     about = {"windrow.job": batch.job, "windrow.batch.id": batch.batch_id, "windrow.attempt": batch.attempt, **batch.attributes}
     yield Span(trace, root, None, f"batch {batch.job}", "consumer", batch.start, batch.end, about, batch.links, batch.error)
     if batch.error is not None:

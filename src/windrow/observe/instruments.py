@@ -61,22 +61,41 @@ def _declare(instrument: Instrument) -> Instrument:
 
 
 _GROUP[0] = "The job"
-BUILD_INFO = _gauge("build_info", "Always 1; says which versions run.", labels=("version", "python"))
+BUILD_INFO = _gauge("build_info", "Always 1; says which versions run.", labels=("version", "spark", "python"))
+JOB_INFO = _gauge(
+    "job_info",
+    "Always 1; says which pipeline the job is of (@app, else its file), the @version of that and the environment.",
+    labels=("pipeline", "version", "env"),
+)
 JOB_STATE = _gauge("job_state", "1 for the state the job is in, 0 for the others.", labels=("state",))
 STARTED = _gauge("job_start_time_seconds", "When this run of the job began, in seconds since the epoch.", "seconds")
 UPTIME = _gauge("job_uptime_seconds", "How long this run has lasted.", "seconds")
 LAST_COMMIT = _gauge(
     "job_last_commit_timestamp_seconds", "When the last batch of this run became durable, in seconds since the epoch.", "seconds"
 )
+RESTARTS = _counter("job_restarts_total", "How often the job was started again with its state.", "starts", is_durable=True)
 BALANCED = _gauge("ledger_balanced", "1 while every row that came in is accounted for, 0 if one is not.")
-ERRORS = _counter("errors_total", "Failures of the job, those it got over among them, by code of the error.", labels=("code",))
+ERRORS = _counter(
+    "errors_total",
+    "Failures of the job, by code of the error: transient ones, after which it began again, and permanent ones, which ended it.",
+    labels=("code", "class"),
+)
 
 _GROUP[0] = "Rows by fate"
 ROWS_IN = _counter("rows_in_total", "Rows that a source brought.", "rows", ("source",), is_durable=True)
 ROWS_PASSED = _counter("rows_passed_total", "Rows of a source that went on to statements.", "rows", ("source",), is_durable=True)
 STATEMENT_IN = _counter("statement_rows_in_total", "Rows that came to a statement.", "rows", ("statement",), is_durable=True)
+STATEMENT_PASSED = _counter(
+    "statement_rows_passed_total", "Rows that a statement took: aggregated, or passed on.", "rows", ("statement",), is_durable=True
+)
 FILTERED = _counter("rows_filtered_total", "Rows that the filter of a statement left out.", "rows", ("statement",), is_durable=True)
-EMITTED = _counter("rows_emitted_total", "Rows that a statement put out, corrections among them.", "rows", ("statement",), is_durable=True)
+EMITTED = _counter(
+    "rows_emitted_total",
+    "Rows that a statement put out: early, final, late (corrections), change, retract; of one without groups, the label is empty.",
+    "rows",
+    ("statement", "emission"),
+    is_durable=True,
+)
 REFUSED = _counter("rows_refused_total", "Rows of a statement that its output refused.", "rows", ("statement",), is_durable=True)
 DEAD = _counter(
     "dead_letters_total", "Rows that were set aside, those that came once more among them.", "rows", ("by", "code"), is_durable=True

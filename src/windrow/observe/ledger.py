@@ -46,6 +46,8 @@ class Account:
     # By the name of the constraint: rows that are dead letters or dropped for violating it, and rows that passed with a warning.
     violations: Counter[str] = field(default_factory=Counter)
     warned: Counter[str] = field(default_factory=Counter)
+    # Of the rows that were emitted, those of windows and groups by kind: early, final, late, change, retract.
+    emissions: Counter[str] = field(default_factory=Counter)
 
     @property
     def accounted(self) -> int:
@@ -84,6 +86,7 @@ class Account:
         self.violations.update(other.violations)
         self.violations = Counter({name: count for name, count in self.violations.items() if count})
         self.warned.update(other.warned)
+        self.emissions.update(other.emissions)
 
     def take_back(self, taken: TakenBack) -> None:
         """Rows that were set aside come once more: what they were counted as no longer holds."""
@@ -111,6 +114,7 @@ class Account:
             "unread_files": self.unread_files,
             "violations": dict(sorted(self.violations.items())),
             "warned": dict(sorted(self.warned.items())),
+            "emissions": dict(sorted(self.emissions.items())),
         }
 
     @staticmethod
@@ -134,6 +138,8 @@ class Account:
             data.get("unread_files", 0),
             Counter(data.get("violations", {})),
             Counter(data.get("warned", {})),
+            # Accounts of before kinds were counted have none.
+            Counter(data.get("emissions", {})),
         )
 
 

@@ -51,13 +51,16 @@ def _numbers(status: JobStatus, now: float) -> Iterator[Number]:
 
 
 def _job(status: JobStatus, now: float) -> Iterator[Number]:
-    yield of.BUILD_INFO, (version("windrow"), platform.python_version()), 1
+    about = status.about
+    yield of.BUILD_INFO, (version("windrow"), about.spark, platform.python_version()), 1
+    yield of.JOB_INFO, (about.pipeline, about.version, about.environment), 1
+    yield of.RESTARTS, (), about.starts - 1
     yield from ((of.JOB_STATE, (state,), float(state == status.state)) for state in STATES)
     yield of.STARTED, (), status.started_at
     yield of.UPTIME, (), None if status.started_at is None else (status.ended_at or now) - status.started_at
     yield of.LAST_COMMIT, (), status.committed_at
     yield of.BALANCED, (), float(status.ledger.is_balanced)
-    yield from ((of.ERRORS, (code,), count) for code, count in status.counts.errors.items())
+    yield from ((of.ERRORS, labels, count) for labels, count in status.counts.errors.items())
 
 
 def _rows(ledger: Ledger) -> Iterator[Number]:
@@ -68,13 +71,25 @@ def _rows(ledger: Ledger) -> Iterator[Number]:
         yield from _set_aside(name, account, Fate.LATE_AT_SOURCE.code)
     for name, account in ledger.statements.items():
         yield of.STATEMENT_IN, (name,), account.rows_in
+        yield of.STATEMENT_PASSED, (name,), account.passed
         yield of.FILTERED, (name,), account.filtered
-        yield of.EMITTED, (name,), account.emitted
+        yield from ((of.EMITTED, (name, kind), count) for kind, count in _emitted(account).items())
         yield of.REFUSED, (name,), account.refused
         yield of.LATE, (name, "corrected"), account.late_corrected
         yield of.LATE, (name, "included"), account.late_included
         yield of.VIOLATIONS, (name,), account.ever_dead[Fate.LATE.code] + account.dropped[Fate.LATE.code]
         yield from _set_aside(name, account, Fate.LATE.code)
+
+
+def _emitted(account: Account) -> dict[str, int]:
+    """Rows that were put out, by kind; under an empty name those that have none, or are of before kinds were counted.
+
+    >>> from collections import Counter
+    >>> _emitted(Account(emitted=5, emissions=Counter(final=3, late=1)))
+    {'final': 3, 'late': 1, '': 1}
+    """
+    rest = account.emitted - account.emissions.total()
+    return {**account.emissions, **({"": rest} if rest or not account.emissions else {})}
 
 
 def _set_aside(name: str, account: Account, late: str) -> Iterator[Number]:

@@ -133,14 +133,34 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class JobAbout:
+    """What a job is a part of: the pipeline (@app, else the name of the file), its @version, the environment of windrow.yaml.
+
+    ``starts`` counts how often the job was started with its state, this time included.
+    """
+
+    pipeline: str = ""
+    version: str = ""
+    environment: str = ""
+    spark: str = ""
+    starts: int = 1
+
+
+TRANSIENT, PERMANENT = "transient", "permanent"
+
+
+@dataclass(frozen=True)
 class RunCounts:
-    """What happened since the run began. ``errors`` are by code, ``sink_errors`` by statement and code."""
+    """What happened since the run began. ``errors`` are by code and class: what the job got over, and what ended it.
+
+    ``sink_errors`` are by statement and code.
+    """
 
     batches: int = 0
     retries: int = 0
     evicted: int = 0
     watermark_advanced: float = 0.0
-    errors: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sink_errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -270,15 +290,17 @@ class JobStatus:
     # Only outputs with another 'on.unavailable' than wait.
     outputs: tuple[OutputStatus, ...] = ()
     unread_files: tuple[UnreadFile, ...] = ()
+    about: JobAbout = JobAbout()
 
     def to_json(self) -> dict[str, Any]:
         lists = ("systems", "windows", "operators", "fast_paths", "sources", "tables", "window_totals", "outputs", "unread_files")
-        apart = ("metrics", "metric_help", "ledger", "held_by", "counts", "java", "distributions", *lists)
+        apart = ("metrics", "metric_help", "ledger", "held_by", "counts", "java", "distributions", "about", *lists)
         data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in apart}
         data.update({name: [asdict(one) for one in getattr(self, name)] for name in lists})
         data["held_by"] = None if self.held_by is None else asdict(self.held_by)
         data["metrics"] = totals_json(self.metrics)
         data["java"] = None if self.java is None else asdict(self.java)
-        failed = {f"{statement} {code}": count for (statement, code), count in self.counts.sink_errors.items()}
-        data["counts"] = {**asdict(replace(self.counts, sink_errors={})), "sink_errors": failed}
+        data["about"] = asdict(self.about)
+        two = {name: {" ".join(key): count for key, count in getattr(self.counts, name).items()} for name in ("errors", "sink_errors")}
+        data["counts"] = {**asdict(replace(self.counts, errors={}, sink_errors={})), **two}
         return {**data, "ledger": self.ledger.to_json(), "balanced": self.ledger.is_balanced}

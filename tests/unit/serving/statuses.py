@@ -43,7 +43,7 @@ def status(**changes: Any) -> JobStatus:
         "stale_tables": {},
         "window_totals": (WindowTotals("totals", 6, 4, 3),),
         "systems": (SystemState("PostgreSQL db", "closed", 0, None, None, 2),),
-        "counts": RunCounts(5, 1, 0, 30.0, {"WR860": 1}, {("totals", "WR877"): 2}),
+        "counts": RunCounts(5, 1, 0, 30.0, {("WR860", "transient"): 1}, {("totals", "WR877"): 2}),
         "java": JavaUse(1, 2, 3, 4.0),
         "started_at": 1000.0,
         "committed_at": 1100.0,

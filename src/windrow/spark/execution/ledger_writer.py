@@ -297,8 +297,11 @@ def record_joined(ledger: Ledger, name: str, taken: int, filtered: int, late: in
     account.passed += taken - filtered - late
 
 
-def record_emitted(ledger: Ledger, name: str, rows: int) -> None:
-    ledger.statement(name).emitted += rows
+def record_emitted(ledger: Ledger, name: str, rows: int, kinds: Mapping[str, int] | None = None) -> None:
+    """``kinds`` are those of windows and groups: early, final, late, change, retract."""
+    account = ledger.statement(name)
+    account.emitted += rows
+    account.emissions.update(kinds or {})
 
 
 def record_not_passed(ledger: Ledger, name: str, rows: int) -> None:

@@ -196,7 +196,7 @@ class AggregateOperator(Operator[Aggregate]):
         flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
         assert flow.table is not None
         activity.emitted = kinds_of(flow.table[EMISSION].combine_chunks())
-        record_emitted(ledger, stage.name, flow.table.num_rows)
+        record_emitted(ledger, stage.name, flow.table.num_rows, activity.emitted)
         if flow.table.num_rows:
             run.flows[stage.name] = flow
 

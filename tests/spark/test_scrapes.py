@@ -1,0 +1,108 @@
+"""At any moment of a run, what a scrape says of rows adds up: in every source, statement and operator."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import urllib.request
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+from pyspark.sql import SparkSession
+
+import windrow
+
+SQL = """
+CREATE STREAM trades (symbol STRING, price DOUBLE NOT NULL, ts BIGINT) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '1s');
+CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 5
+  WITH ('connector' = 'files', 'path' = '{folder}/dear', 'format' = 'json');
+CREATE STREAM candles AS SELECT symbol, COUNT(*) AS n FROM trades WHERE price > 1
+  GROUP BY symbol WINDOW TUMBLING(10s) ALLOWED_LATENESS 5s;
+CREATE STREAM minutes AS SELECT symbol, SUM(n) AS n FROM candles GROUP BY symbol WINDOW TUMBLING(1m)
+  WITH ('connector' = 'files', 'path' = '{folder}/minutes', 'format' = 'json');
+"""
+# Whose rows each operator takes.
+INPUTS = {"dear": "trades", "candles": "trades", "minutes": "candles"}
+BATCHES = 6
+Found = dict[str, dict[tuple[str, ...], float]]
+
+
+def _write(folder: Path) -> None:
+    (folder / "in").mkdir()
+    for number in range(BATCHES):
+        rows = [json.dumps({"symbol": "AB"[i % 2], "price": i % 9, "ts": (number * 20 + i) * 1000}) for i in range(20)]
+        rows += ["no row", json.dumps({"symbol": "C", "price": None, "ts": 1})]
+        # Too late for its window, and late enough for a correction.
+        rows += [json.dumps({"symbol": "A", "price": 8, "ts": max(0, number * 20 - back) * 1000}) for back in (60, 4)]
+        path = folder / "in" / f"{number}.json"
+        path.write_text("\n".join(rows) + "\n")
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def _scrape(address: str) -> Found:
+    with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    found: Found = defaultdict(dict)
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = tuple(value for name, value in sample.labels.items() if name != "job_name")
+            found[sample.name.removeprefix("windrow_")][labels] = sample.value
+    return found
+
+
+def _check(found: Found) -> None:
+    def aside(name: str) -> float:
+        dead, back, dropped = (found[metric] for metric in ("dead_letters_total", "dead_letters_replayed_total", "dropped_events_total"))
+        return sum(
+            sign * count for part, sign in ((dead, 1), (back, -1), (dropped, 1)) for labels, count in part.items() if labels[0] == name
+        )
+
+    assert found["ledger_balanced"][()] == 1
+    for (source,), rows in found["rows_in_total"].items():
+        assert rows == found["rows_passed_total"][source,] + aside(source)
+    for (statement,), rows in found["statement_rows_in_total"].items():
+        assert rows == found["statement_rows_passed_total"][statement,] + found["rows_filtered_total"][statement,] + aside(statement)
+        assert rows == found["operator_rows_in_total"][statement,] == found["operator_rows_out_total"][INPUTS[statement],]
+        emitted = sum(count for labels, count in found["rows_emitted_total"].items() if labels[0] == statement)
+        assert emitted == found["operator_rows_out_total"][statement,]
+
+
+def test_every_scrape_of_a_running_job_adds_up(spark: SparkSession, tmp_path: Path) -> None:
+    _write(tmp_path)
+    jobs = windrow.run(SQL.format(folder=tmp_path), spark=spark, mode="until_end", state=tmp_path / "state", listen="127.0.0.1:0")
+    scraped: list[Found] = []
+    is_over = threading.Event()
+
+    def look() -> None:
+        assert jobs.address is not None
+        while not is_over.is_set():
+            scraped.append(_scrape(jobs.address))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        assert jobs.await_end(300)
+        assert jobs.address is not None
+        last = _scrape(jobs.address)
+    finally:
+        is_over.set()
+        thread.join(60)
+        jobs.stop()
+    told = [found for found in (*scraped, last) if found["statement_rows_in_total"]]
+    for found in told:
+        _check(found)
+    assert len({found["rows_in_total"]["trades",] for found in told}) > 2, "the job was looked at between its batches"
+    for before, after in pairwise(told):
+        counters = [(name, labels) for name in before if name.endswith("_total") for labels in before[name]]
+        assert all(after[name].get(labels, 0) >= before[name][labels] for name, labels in counters)
+    assert last["rows_in_total"]["trades",] == 24 * BATCHES
+    assert last["dead_letters_total"]["trades", "WR701"] == 2 * BATCHES
+    assert last["late_events_total"]["candles", "corrected"] > 0
+    assert last["late_events_total"]["candles", "dead"] > 0
+    assert last["rows_emitted_total"]["candles", "late"] > 0
+    assert last["rows_emitted_total"]["dear", ""] == last["rows_passed_total"]["trades",] - last["rows_filtered_total"]["dear",]
