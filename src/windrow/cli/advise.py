@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State
+from windrow.cli.arguments import Env, Form, FormOption, Reach, SqlFile, State
 from windrow.cli.observing import JobName, Newest, observed_jobs, print_json
 
 if TYPE_CHECKING:
@@ -16,7 +16,13 @@ _NEWEST = 1000
 
 
 def advise(
-    file: SqlFile, batches: Newest = _NEWEST, state: State = None, job: JobName = None, form: FormOption = Form.text, settings: Reach = None
+    file: SqlFile,
+    batches: Newest = _NEWEST,
+    state: State = None,
+    job: JobName = None,
+    form: FormOption = Form.text,
+    settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Say what a job could do better, each with its figures and the line to write: lateness, partitions, state, sinks, filters."""
     from windrow.cli.explain import analysis_of, standing
@@ -26,9 +32,9 @@ def advise(
 
     console = screen()
     told: list[Any] = []
-    for observed in observed_jobs(file, state, job, settings):
+    for observed in observed_jobs(file, state, job, settings, env):
         analysis = analysis_of(observed, batches)
-        found = findings(analysis, observed.heaviest())
+        found = findings(analysis, observed.heaviest(), observed.notes(), file)
         if form is Form.json:
             told.append({"job": observed.job.name, "batches": len(analysis.records), "findings": [one.to_json() for one in found]})
             continue

@@ -35,7 +35,7 @@ def answered(answer: Answer, jobs: Sequence[Job], state: str, settings: Mapping[
     if how.topology or form == "mermaid":
         drawn = topology_of(observed.job, analysis)
         return _json(topology_json(drawn)) if form == "json" else draw(drawn, form)
-    found = findings(analysis, observed.heaviest())
+    found = findings(analysis, observed.heaviest(), observed.notes())
     return _json(analysis_json(analysis, found)) if form == "json" else analysis_text(analysis, found, is_verbose=how.verbose)
 
 

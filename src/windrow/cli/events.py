@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, Reach, State, Target
+from windrow.cli.arguments import Env, Form, FormOption, Reach, State, Target
 from windrow.cli.state_option import opened_state
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only those of this type, such as job.state; repeatable.", metavar="TYPE")]
@@ -29,9 +29,10 @@ def show_events(
     limit: Limit = 50,
     form: FormOption = Form.text,
     settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."""
-    readers = _readers(target, state, job, settings)
+    readers = _readers(target, state, job, settings, env)
     wanted = _types(types)
     found = [event for event in _more(readers) if not wanted or event["type"] in wanted]
     for event in found[-limit:] if limit else found:
@@ -43,7 +44,7 @@ def show_events(
                 print(_line(event, form), flush=True)
 
 
-def _readers(target: str, state: str | None, job: str | None, settings: list[str] | None) -> list[Any]:
+def _readers(target: str, state: str | None, job: str | None, settings: list[str] | None, env: str | None) -> list[Any]:
     from pathlib import Path
 
     from windrow.errors import UsageError
@@ -52,7 +53,7 @@ def _readers(target: str, state: str | None, job: str | None, settings: list[str
     from windrow.storage import folder_name
 
     chosen = target if state is None and Path(target).is_dir() else state
-    folder = opened_state(target, chosen, settings)
+    folder = opened_state(target, chosen, settings, env)
     names = [name for name in folder.entries() if folder.child(name).exists(CARD)]
     if job is not None:
         names = [name for name in names if name == folder_name(job)]

@@ -37,15 +37,17 @@ def explain_file(
     env: Env = None,
 ) -> None:
     """Show how a file would run, and why so, without starting Spark. With --analyze: how it does run."""
+    from windrow.cli.times import option_duration
     from windrow.errors import UsageError
 
     if (span is not None or verbose) and not analyze:
-        option = "--for" if span is not None else "--verbose"
-        raise UsageError(codes.CONFLICT, f"{option} belongs to --analyze", f"windrow explain {file} --analyze {option}")
+        option, value = ("--for", f" {span}") if span is not None else ("--verbose", "")
+        raise UsageError(codes.CONFLICT, f"{option} belongs to --analyze", f"windrow explain {file} --analyze {option}{value}")
+    seconds = None if span is None else option_duration("--for", span) / 1e9
     if topology or shape in (Shape.dot, Shape.svg):
-        _topology(file, shape, state, job, settings, batches)
+        _topology(file, shape, state, job, settings, batches, env)
     elif analyze:
-        _analyze(observed_jobs(file, state, job, settings), shape, batches, span, is_verbose=verbose)
+        _analyze(file, observed_jobs(file, state, job, settings, env), shape, batches, seconds, is_verbose=verbose)
     else:
         _plan(file, shape, env)
 
@@ -57,14 +59,14 @@ def _plan(file: str, shape: Shape, env: str | None) -> None:
     print(explain(compiled.plan, "json" if shape is Shape.json else "mermaid" if shape is Shape.mermaid else "text"))
 
 
-def _analyze(jobs: list[ObservedJob], shape: Shape, batches: int, span: str | None, *, is_verbose: bool) -> None:
+def _analyze(file: str, jobs: list[ObservedJob], shape: Shape, batches: int, seconds: float | None, *, is_verbose: bool) -> None:
     from windrow.diagnosis.explained import analysis_json, analysis_text
     from windrow.diagnosis.findings import findings
 
     told: list[Any] = []
     for observed in jobs:
-        analysis = analysis_of(observed, batches, span)
-        found = findings(analysis, observed.heaviest())
+        analysis = analysis_of(observed, batches, seconds)
+        found = findings(analysis, observed.heaviest(), observed.notes(), file)
         if shape is Shape.json:
             told.append(analysis_json(analysis, found))
         elif shape is Shape.mermaid:
@@ -78,14 +80,12 @@ def _analyze(jobs: list[ObservedJob], shape: Shape, batches: int, span: str | No
         print_json(told)
 
 
-def analysis_of(observed: ObservedJob, batches: int, span: str | None = None) -> Analysis:
+def analysis_of(observed: ObservedJob, batches: int, seconds: float | None = None) -> Analysis:
     """The newest batches, or those of a time: from now on for a running job, and the end of what a stopped one did."""
-    from windrow.cli.times import option_duration
     from windrow.diagnosis.analysis import analyze
 
-    if span is None:
+    if seconds is None:
         return analyze(observed.job, observed.last_run(batches))
-    seconds = option_duration("--for", span) / 1e9
     if observed.runner is not None:
         return analyze(observed.job, observed.observe(seconds))
     records = observed.last_run(1_000_000)
@@ -96,30 +96,27 @@ def standing(observed: ObservedJob, analysis: Analysis) -> str:
     """Whether the job runs, and which batches are meant."""
     from windrow.cli.screen import show_micros
 
-    runner = observed.runner
     first, last = analysis.records[0].batch_id, analysis.last.batch_id
-    note = next(iter(reversed(observed.notes())), None)
-    state = "stopped" if note is None else note.state
-    error = f": {note.error.splitlines()[0]}" if note is not None and note.error else ""
-    where = f"running ({runner})" if runner is not None and state == "running" else f"{state}{error}"
     which = f"batch {last}" if first == last else f"batches {first} to {last}"
-    return f"{where}; {which}, the last committed at {show_micros(analysis.last.at)}"
+    return f"{observed.standing}; {which}, the last committed at {show_micros(analysis.last.at)}"
 
 
-def _topology(file: str, shape: Shape, state: str | None, job: str | None, settings: list[str] | None, batches: int) -> None:
+def _topology(
+    file: str, shape: Shape, state: str | None, job: str | None, settings: list[str] | None, batches: int, env: str | None
+) -> None:
     """With numbers where the job has run; the plan alone where it has not."""
     from windrow.diagnosis.analysis import analyze
     from windrow.diagnosis.topology import topology_json, topology_of
     from windrow.errors import UsageError
     from windrow.graphs import draw
 
-    compiled = compile_chosen(file, chosen_for(file, None))
+    compiled = compile_chosen(file, chosen_for(file, env))
     drawn = []
     for one in compiled.plan.jobs:
         if job is not None and one.name != job:
             continue
         try:
-            (observed,) = observed_jobs(file, state, one.name, settings)
+            (observed,) = observed_jobs(file, state, one.name, settings, env)
             analysis = analyze(one, observed.last_run(batches))
         except UsageError as error:
             if error.code not in (codes.NO_STATE, codes.NO_BATCH):

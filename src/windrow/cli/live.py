@@ -100,6 +100,7 @@ def status_line(status: JobStatus) -> str:
             *(f"{own.source}: {own.safe:,} windows safe, {own.waiting:,} waiting, {own.late_rows:,} rows late" for own in status.windows),
             *_waits(status),
             *(f"table {name} was not refreshed: {why}" for name, why in status.stale_tables.items()),
+            *_unread(status),
         ]
     )
 
@@ -120,6 +121,18 @@ def _event_time(status: JobStatus) -> str:
 
 def held_place(held: Holder) -> str:
     return held.source if held.partition is None else f"partition {held.partition} of {held.source}"
+
+
+def _unread(status: JobStatus) -> list[str]:
+    """
+    >>> from windrow.observe.status import UnreadFile
+    >>> _unread(JobStatus("j", "running", unread_files=(UnreadFile("logs", "t/a.parquet", "not a Parquet file"),)))
+    ['1 file could not be read: t/a.parquet (not a Parquet file)']
+    """
+    if not status.unread_files:
+        return []
+    newest, count = status.unread_files[-1], len(status.unread_files)
+    return [f"{count:,} {'file' if count == 1 else 'files'} could not be read: {newest.path} ({newest.why})"]
 
 
 def _waits(status: JobStatus) -> list[str]:

@@ -19,17 +19,17 @@ Newest = Annotated[int, typer.Option("--batches", help="So many of the newest ba
 NEWEST = 100
 
 
-def observed_jobs(file: str, state: str | None, job: str | None, settings: list[str] | None) -> list[ObservedJob]:
+def observed_jobs(file: str, state: str | None, job: str | None, settings: list[str] | None, env: str | None = None) -> list[ObservedJob]:
     """The jobs of a file that have a state folder; an error where none has."""
     from windrow.errors import UsageError
     from windrow.jobs.observed import ObservedJob
 
-    compiled = compile_chosen(file, chosen_for(file, None))
+    compiled = compile_chosen(file, chosen_for(file, env))
     jobs = [one for one in compiled.plan.jobs if job is None or one.name == job]
     if not jobs:
         names = ", ".join(one.name for one in compiled.plan.jobs)
         raise UsageError(codes.BAD_VALUE, f"there is no job {job} in {shown_name(file)}", f"its jobs: {names}" if names else "add a SELECT")
-    folder = opened_state(file, state, settings)
+    folder = opened_state(file, state, settings, env)
     return [ObservedJob.of(one, folder) for one in jobs]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Reach, State
+from windrow.cli.arguments import Env, Reach, State
 from windrow.cli.observing import observed_jobs
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ _PARTITIONS = 8
 _HINTS = 3
 
 
-def top(file: MaybeFile = None, once: Once = False, interval: Every = 1.0, state: State = None, settings: Reach = None) -> None:
+def top(
+    file: MaybeFile = None, once: Once = False, interval: Every = 1.0, state: State = None, settings: Reach = None, env: Env = None
+) -> None:
     """Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state."""
     from rich.live import Live
 
@@ -39,33 +41,33 @@ def top(file: MaybeFile = None, once: Once = False, interval: Every = 1.0, state
     console = screen()
     if once or not console.is_terminal:
         while True:
-            console.print(_frame(file, state, settings))
+            console.print(_frame(file, state, settings, env))
             if once:
                 return
             time.sleep(interval)
-    with Live(_frame(file, state, settings), console=console, screen=True, auto_refresh=False) as live:
+    with Live(_frame(file, state, settings, env), console=console, screen=True, auto_refresh=False) as live:
         while True:
             time.sleep(interval)
-            live.update(_frame(file, state, settings), refresh=True)
+            live.update(_frame(file, state, settings, env), refresh=True)
 
 
-def _frame(file: str | None, state: str | None, settings: list[str] | None) -> Group:
+def _frame(file: str | None, state: str | None, settings: list[str] | None, env: str | None) -> Group:
     from rich.console import Group
     from rich.text import Text
 
     if file is None:
         return Group(_overview(state))
     parts: list[RenderableType] = []
-    for observed in observed_jobs(file, state, None, settings):
+    for observed in observed_jobs(file, state, None, settings, env):
         records = observed.records(_NEWEST)
         if not records:
-            parts.append(Text(f"job {observed.job.name}: no batch yet"))
+            parts.append(Text(f"job {observed.job.name}: {observed.standing}; no batch yet"))
             continue
-        parts += _job(observed, [record for record in records if record.run == records[-1].run])
+        parts += _job(observed, [record for record in records if record.run == records[-1].run], file)
     return Group(*parts)
 
 
-def _job(observed: ObservedJob, records: list[BatchRecord]) -> list[RenderableType]:
+def _job(observed: ObservedJob, records: list[BatchRecord], file: str) -> list[RenderableType]:
     from rich.text import Text
 
     from windrow.cli.explain import standing
@@ -73,7 +75,7 @@ def _job(observed: ObservedJob, records: list[BatchRecord]) -> list[RenderableTy
     from windrow.diagnosis.findings import findings
 
     analysis = analyze(observed.job, records)
-    found = findings(analysis)[:_HINTS]
+    found = findings(analysis, notes=observed.notes(), file=file)[:_HINTS]
     return [
         Text(f"job {observed.job.name}: {standing(observed, analysis)}", style="bold"),
         Text(_speed(analysis)),

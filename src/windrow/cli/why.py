@@ -7,14 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Reach, SqlFile, State
+from windrow.cli.arguments import Env, Reach, SqlFile, State
 from windrow.cli.observing import NEWEST, JobName, Newest, observed_jobs
+from windrow.cli.project import chosen_for, compile_chosen
 
 if TYPE_CHECKING:
     from windrow.jobs.observed import ObservedJob
     from windrow.jobs.window_history import Emission, HeldWindow, WindowHistory
     from windrow.plan.stages import Aggregate, Read
 
+# What makes a job late, of all that advice is about.
+_SLOW = (
+    "job_failed",
+    "job_waits",
+    "idle_partition",
+    "silent_partition",
+    "slow_partition",
+    "slow_sink",
+    "retried_batches",
+    "event_time_unit",
+    "future_rows",
+    "stale_table",
+)
 Statement = Annotated[str, typer.Argument(metavar="STATEMENT", help="The statement whose windows are meant.", show_default=False)]
 Key = Annotated[
     list[str] | None, typer.Option("--key", help="A value among the keys of the group; repeatable.", metavar="VALUE", show_default=False)
@@ -36,30 +50,31 @@ def why_window(
     limit: Limit = 5,
     state: State = None,
     settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Say why windows of a statement are open, or when they closed, with all that they said in the kept batches."""
     from windrow.cli.times import option_time
     from windrow.jobs.history import JobHistory
     from windrow.jobs.window_history import WindowFilter, window_history
 
-    observed, stage = _aggregate(file, statement, state, settings)
+    observed, stage = _aggregate(file, statement, state, settings, env)
     wanted = WindowFilter(tuple(key or ()), None if start is None else option_time("--start", start) // 1000)
     history = window_history(JobHistory(observed.job, observed.state), stage, wanted)
     for line in _told(observed, stage, history, limit):
         print(line)
 
 
-def _aggregate(file: str, statement: str, state: str | None, settings: list[str] | None) -> tuple[ObservedJob, Aggregate]:
+def _aggregate(file: str, statement: str, state: str | None, settings: list[str] | None, env: str | None) -> tuple[ObservedJob, Aggregate]:
     from windrow.errors import UsageError
     from windrow.plan.stages import Aggregate
 
     known: list[str] = []
-    for observed in observed_jobs(file, state, None, settings):
-        for stage in observed.job.stages:
-            if isinstance(stage, Aggregate):
-                if stage.name.lower() == statement.lower():
-                    return observed, stage
-                known.append(stage.name)
+    for job in compile_chosen(file, chosen_for(file, env)).plan.jobs:
+        for stage in job.stages:
+            if isinstance(stage, Aggregate) and stage.name.lower() == statement.lower():
+                (observed,) = observed_jobs(file, state, job.name, settings, env)
+                return observed, stage
+        known += [stage.name for stage in job.stages if isinstance(stage, Aggregate)]
     hint = f"those of the file: {', '.join(known)}" if known else "no statement of the file has windows or groups"
     raise UsageError(codes.NO_SUCH_STATEMENT, f"there is no statement with windows called {statement} in {file}", hint)
 
@@ -128,13 +143,19 @@ def _nothing(stage: Aggregate, history: WindowHistory) -> str:
 
 
 def why_row(
-    file: SqlFile, source: Source, partition: Partition = None, offset: Offset = None, state: State = None, settings: Reach = None
+    file: SqlFile,
+    source: Source,
+    partition: Partition = None,
+    offset: Offset = None,
+    state: State = None,
+    settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Say which batch took a row and what became of it: by source, partition and offset, or by the id of a dead letter."""
     from windrow.errors import UsageError
     from windrow.jobs.letters import read_letters
 
-    jobs = observed_jobs(file, state, None, settings)
+    jobs = observed_jobs(file, state, None, settings, env)
     if (partition is None) != (offset is None):
         raise UsageError(codes.BAD_VALUE, "a row is named by source, partition and offset", f"windrow why row {file} {source} 0 17")
     letters = [letter for one in jobs for found in read_letters(one.folder) for letter in found.records]
@@ -205,16 +226,17 @@ def _taken(observed: ObservedJob, read: Read, partition: int, offset: int) -> li
     return why_taken(observed.job, read, record, batch)
 
 
-def why_lag(file: SqlFile, batches: Newest = NEWEST, state: State = None, job: JobName = None, settings: Reach = None) -> None:
+def why_lag(
+    file: SqlFile, batches: Newest = NEWEST, state: State = None, job: JobName = None, settings: Reach = None, env: Env = None
+) -> None:
     """Say where the time of the last batches went, and why event time is as far behind as it is."""
     from windrow.cli.explain import analysis_of, standing
     from windrow.diagnosis.findings import findings
     from windrow.diagnosis.lag import lag_text
 
-    for observed in observed_jobs(file, state, job, settings):
+    for observed in observed_jobs(file, state, job, settings, env):
         analysis = analysis_of(observed, batches)
         print(standing(observed, analysis))
         print(lag_text(analysis))
-        slow = ("idle_partition", "silent_partition", "slow_partition", "slow_sink", "retried_batches", "event_time_unit", "stale_table")
-        for one in (found for found in findings(analysis) if found.kind in slow):
+        for one in (found for found in findings(analysis, notes=observed.notes(), file=file) if found.kind in _SLOW):
             print(f"hint: {one.text}")

@@ -5,16 +5,17 @@ One function a finding, listed in ``FINDINGS``; each looks at the analysed batch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from windrow.diagnosis.analysis import Analysis, SourceTotals
 from windrow.diagnosis.tuning import rounded_up, tuning_curve
 from windrow.model.fate import Fate
 from windrow.model.window import SECOND
-from windrow.observe.batch_record import PartitionRecord, SourceRecord
+from windrow.observe.batch_record import BatchRecord, JobNote, OperatorRecord, PartitionRecord, SourceRecord, StatementRecord
 from windrow.observe.spelling import show_micros, show_seconds
+from windrow.observe.status import FAILED, RUNNING
 from windrow.plan.stages import Aggregate, FilterProject, LookupJoin, StreamJoin
 from windrow.sql.durations import show_duration
 
@@ -52,10 +53,36 @@ class Finding:
         return asdict(self)
 
 
-def findings(analysis: Analysis, heaviest: Mapping[str, GroupWeight] | None = None) -> list[Finding]:
-    """All of them, those that stop a job or its results first."""
-    found = [one for find in FINDINGS for one in find(analysis)]
-    return [*found, *(one for name, weight in (heaviest or {}).items() for one in _heavy_group(name, weight))]
+def findings(
+    analysis: Analysis, heaviest: Mapping[str, GroupWeight] | None = None, notes: Sequence[JobNote] = (), file: str = "FILE"
+) -> list[Finding]:
+    """All of them, those that stop a job or its results first. ``file`` is what commands to paste name."""
+    found = [*_standing_still(analysis, notes), *(one for find in FINDINGS for one in find(analysis))]
+    found += [one for name, weight in (heaviest or {}).items() for one in _heavy_group(name, weight)]
+    return [one if one.line is None else replace(one, line=one.line.replace(" FILE", f" {file}")) for one in found]
+
+
+def _standing_still(analysis: Analysis, notes: Sequence[JobNote]) -> Iterator[Finding]:
+    """Why a job takes no rows, or took none until it was stopped: what it came to after it last ran."""
+    since: list[JobNote] = []
+    for note in notes:
+        since = [] if note.state == RUNNING else [*since, note]
+    trouble = [note for note in since if note.error]
+    if not trouble:
+        return
+    last, first = trouble[-1], next(note for note in trouble if note.state == trouble[-1].state)
+    lines = (last.error or "").splitlines()
+    hint = next((line.strip().removeprefix("hint: ") for line in lines if line.strip().startswith("hint: ")), None)
+    job = analysis.job.name
+    if last.state == FAILED:
+        yield Finding("job_failed", job, f"the job failed at {show_micros(last.at)}: {lines[0]}", hint, {"at": last.at})
+        return
+    is_over = since[-1] is not last
+    until = f" until it was {since[-1].state} at {show_micros(since[-1].at)}" if is_over else ""
+    verb = "took" if is_over else "takes"
+    why = lines[0].removeprefix("waits: ")
+    text = f"the job {verb} no rows since {show_micros(first.at)}{until}: {why}"
+    yield Finding("job_waits", job, text, hint or "windrow events FILE   -- when it began, and what it has tried", {"since": first.at})
 
 
 def _all_filtered(analysis: Analysis) -> Iterator[Finding]:
@@ -102,7 +129,10 @@ def _some_future(analysis: Analysis) -> Iterator[Finding]:
         own = analysis.operators[name]
         count = own.dead.get(code, 0) + own.dropped.get(code, 0)
         if own.rows_in and 0 < count < _MOSTLY * own.rows_in:
-            text = f"{count:,} of {own.rows_in:,} rows of {name} have an event time too far in the future; they did not move the watermark"
+            verb, they = ("has", "it") if count == 1 else ("have", "they")
+            text = (
+                f"{count:,} of {own.rows_in:,} rows of {name} {verb} an event time too far in the future; {they} did not move the watermark"
+            )
             yield Finding(
                 "future_rows", name, text, f"windrow dead-letters list FILE --code {code}", {"rows": count, "of": own.rows_in, "code": code}
             )
@@ -259,14 +289,14 @@ def _bottleneck(analysis: Analysis) -> Iterator[Finding]:
 
 def _near_limit(analysis: Analysis) -> Iterator[Finding]:
     last = analysis.last
-    groups = max((one.rows_held for one in last.operators), default=0)
+    groups = max((_groups_held(last, one) for one in last.operators), default=0)
     for setting, limit, held, unit in (
         ("state.max_bytes", last.max_bytes, last.state_bytes, "bytes"),
         ("state.max_groups", last.max_groups, groups, "groups and windows"),
     ):
         level = next((name for share, name in NEAR if limit and held >= share * limit), None)
         if limit and level is not None:
-            largest = max(last.operators, key=lambda one: one.bytes_held if unit == "bytes" else one.rows_held)
+            largest = max(last.operators, key=lambda one: one.bytes_held if unit == "bytes" else _groups_held(last, one))
             yield Finding(
                 "state_near_limit",
                 largest.name,
@@ -274,6 +304,12 @@ def _near_limit(analysis: Analysis) -> Iterator[Finding]:
                 f"--set {setting}={2 * limit}   -- or a shorter ALLOWED_LATENESS, a 'state.ttl', --set state.on_limit=evict",
                 {"held": held, "limit": limit, "level": level},
             )
+
+
+def _groups_held(record: BatchRecord, operator: OperatorRecord) -> int:
+    """Windows and groups, as the limit counts them; rows of state where there are no windows, or too many to count."""
+    own = record.statements.get(operator.name, StatementRecord())
+    return (own.open or 0) + (own.kept or 0) or operator.rows_held
 
 
 def _stale_tables(analysis: Analysis) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from windrow.diagnosis.tuning import rounded_up
 from windrow.diagnosis.windows import sources_of
+from windrow.model.fate import Fate
 from windrow.observe.batch_record import BatchRecord
 from windrow.observe.spelling import show_seconds, show_time
 from windrow.plan.stages import Aggregate, Job, Read
@@ -20,7 +21,7 @@ def why_set_aside(letter: Mapping[str, Any], job: Job) -> list[str]:
     for label, name in (("arrived", "arrived_at"), ("event time", "event_time")):
         if isinstance(letter[name], datetime):
             lines.append(f"{label} {show_time(letter[name])}")
-    lines += _lateness(letter, job)
+    lines += [*_lateness(letter, job), *_future(letter, job)]
     lines += _replay(letter)
     return lines
 
@@ -41,6 +42,22 @@ def _lateness(letter: Mapping[str, Any], job: Job) -> Iterator[str]:
     if isinstance(stage, Aggregate) and stage.window is not None:
         wanted = show_duration(rounded_up(stage.lateness + late_by + 1))
         yield f"ALLOWED_LATENESS {wanted} would have taken it as a correction (it is {show_duration(stage.lateness)})"
+
+
+def _future(letter: Mapping[str, Any], job: Job) -> Iterator[str]:
+    """How far ahead an event time is, and the two things that it may come from."""
+    at, arrived = letter["event_time"], letter["arrived_at"]
+    if letter["code"] != Fate.FUTURE.code or not isinstance(at, datetime) or not isinstance(arrived, datetime):
+        return
+    ahead = (at - arrived).total_seconds()
+    yield f"its event time is {show_seconds(ahead)} ahead of its arrival; it did not move the watermark"
+    read = next((read for read in job.reads if read.name == letter["source"]), None)
+    if read is None:
+        return
+    most = show_duration(read.time.max_future)
+    yield f"'event.time.max_future' of {read.name} is {most}: what is beyond it is likely wrong, or in another unit"
+    form = f"'{read.time.format}'" if read.time.format else "found out by the size of the number"
+    yield f"'event.time.format' is {form}; epoch_seconds, epoch_millis, epoch_micros and epoch_nanos are each 1000 times the other"
 
 
 def _replay(letter: Mapping[str, Any]) -> Iterator[str]:

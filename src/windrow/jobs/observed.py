@@ -14,6 +14,7 @@ from windrow.errors import UsageError
 from windrow.jobs.batch_records import read_notes, read_records
 from windrow.jobs.identity import CARD, RECORDS
 from windrow.observe.batch_record import BatchRecord, JobNote
+from windrow.observe.status import RUNNING, STARTING, WAITING
 from windrow.plan.stages import Aggregate, Job
 from windrow.storage import Folder, folder_name
 from windrow.storage.lease import holder_of
@@ -45,6 +46,17 @@ class ObservedJob:
         holder = holder_of(self.folder)
         return None if holder is None else holder.who
 
+    @property
+    def standing(self) -> str:
+        """Whether the job runs, and what is wrong, in words."""
+        runner, note = self.runner, next(iter(reversed(self.notes())), None)
+        if note is None:
+            return "stopped" if runner is None else f"running ({runner})"
+        error = f": {note.error.splitlines()[0].removeprefix('waits: ')}" if note.error else ""
+        if runner is None and note.state in (RUNNING, WAITING, STARTING):
+            return f"ended without a word while {note.state}{error}"
+        return f"running ({runner})" if note.state == RUNNING else f"{note.state}{error}"
+
     def notes(self) -> list[JobNote]:
         return read_notes(self.folder.child(RECORDS))
 
@@ -57,7 +69,7 @@ class ObservedJob:
         if not found:
             raise UsageError(
                 "WR651",
-                f"job {self.job.name} has recorded no batch yet in {self.folder.path}",
+                f"job {self.job.name} has recorded no batch yet in {self.folder.path} ({self.standing})",
                 "wait for its first batch; a job of an earlier version records from its next batch on",
             )
         return [record for record in found if record.run == found[-1].run]

@@ -22,9 +22,19 @@ class RunSetting:
     meaning: str
     choices: tuple[str, ...] = ()
     is_text: bool = False
+    is_address: bool = False
     example: str = field(kw_only=True)
 
+    @property
+    def wanted(self) -> str:
+        """What its values are, in words."""
+        if self.is_address:
+            return "an address that starts with http:// or https://"
+        return "a name" if self.is_text else f"one of {', '.join(self.choices)}" if self.choices else "a whole number above 0"
+
     def accepts(self, value: str) -> bool:
+        if self.is_address:
+            return value.startswith(("http://", "https://"))
         if self.is_text:
             return bool(value)
         return value in self.choices if self.choices else value.isdecimal() and int(value) > 0
@@ -91,7 +101,7 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     TRACES_ENDPOINT: RunSetting(
         "",
         "an OpenTelemetry collector that gets a [trace](operations.md#traces) of every batch",
-        is_text=True,
+        is_address=True,
         example="http://localhost:4317",
     ),
     TRACES_PROTOCOL: RunSetting("grpc", "the protocol of that collector", ("grpc", "http"), example="http"),
@@ -133,8 +143,7 @@ def check_setting(key: str, value: str) -> None:
         raise UsageError("WR616", f'unknown setting "{key}"', f'did you mean "{close[0]}"? {known}' if close else known)
     setting = RUN_SETTINGS[key]
     if not setting.accepts(value):
-        wanted = "a name" if setting.is_text else f"one of {', '.join(setting.choices)}" if setting.choices else "a whole number above 0"
-        raise UsageError("WR615", f'"{key}" = "{value}" is not {wanted}: {setting.meaning}', f"--set {key}={setting.example}")
+        raise UsageError("WR615", f'"{key}" = "{value}" is not {setting.wanted}: {setting.meaning}', f"--set {key}={setting.example}")
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class RunningJob:
             for part in (self.folder, self.folder.child(state_part), self.folder.child(LETTERS)):
                 part.remove_leftovers()
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
-self._progress.about = replace(about, starts=count_start(self.folder))
+            self._progress.about = replace(about, starts=count_start(self.folder))
             card = read_card(self.folder)
             self.job = with_beginnings(job, card.get("beginnings", {}))
             self._store = StateStore(
@@ -168,8 +168,8 @@ self._progress.about = replace(about, starts=count_start(self.folder))
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
-            about = (job, job_id, self._recording.run, number_of(card), origin or Origin(), options)
-            self._lineage = lineage_events(*about, look=lambda: self._progress.last)
+            told = (job, job_id, self._recording.run, number_of(card), origin or Origin(), options)
+            self._lineage = lineage_events(*told, look=lambda: self._progress.last)
             self._outputs = self._make_outputs(job_id)
             self._progress.sink_errors = self._outputs.errors
         except BaseException:

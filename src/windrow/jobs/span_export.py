@@ -64,7 +64,6 @@ class SpanExport:
 def span_export(endpoint: str, protocol: str, service: str) -> SpanExport:
     """To the collector at an address. Credentials and the like are the SDK's own variables, ``OTEL_EXPORTER_OTLP_*``."""
     _check_installed()
-    _check_endpoint(endpoint, protocol)
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     return SpanExport(BatchSpanProcessor(_exporter(endpoint, protocol)), service)
@@ -85,16 +84,6 @@ def _check_installed() -> None:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         raise UsageError(
             "WR628", "traces.endpoint is set, and the OpenTelemetry SDK is not installed", "python -m pip install 'windrow[otel]'"
-        )
-
-
-def _check_endpoint(endpoint: str, protocol: str) -> None:
-    if not endpoint.startswith(("http://", "https://")):
-        port = "4317" if protocol == GRPC else "4318"
-        raise UsageError(
-            "WR615",
-            f'"traces.endpoint" = "{endpoint}" is not an address: it starts with http:// or https://',
-            f"--set traces.endpoint=http://localhost:{port}",
         )
 
 

@@ -32,6 +32,7 @@ def job_of(sql: str = SQL) -> Job:
 
 def record_job(folder: Path, records: Sequence[BatchRecord], sql: str = SQL, notes: Sequence[JobNote] = ()) -> LocalFolder:
     """Below ``folder``: q.sql, and its state where the commands look for it. Gives the folder of the job."""
+    folder.mkdir(exist_ok=True)
     (folder / "q.sql").write_text(sql)
     job = job_of(sql)
     place = LocalFolder(folder / ".windrow" / "q" / folder_name(job.name))

@@ -77,9 +77,13 @@ def test_only_batches_of_the_last_run_are_added_up(windrow: Windrow, tmp_path: P
 
 
 def test_a_job_without_a_batch(windrow: Windrow, tmp_path: Path) -> None:
-    record_job(tmp_path, [])
+    record_job(tmp_path, [], notes=[JobNote(START, "waiting", "waits: nobody answers at db:5432")])
     done = windrow("explain", "q.sql", "--analyze")
-    assert (done.exit_code, done.stderr.splitlines()[0]) == (2, f"[WR651] job q has recorded no batch yet in {tmp_path}/.windrow/q/q")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[0] == (
+        f"[WR651] job q has recorded no batch yet in {tmp_path}/.windrow/q/q (ended without a word while waiting: "
+        "nobody answers at db:5432)"
+    )
 
 
 def test_what_belongs_to_analyze_is_refused_without_it(windrow: Windrow, tmp_path: Path) -> None:

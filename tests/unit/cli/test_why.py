@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ import pytest
 from tests.unit.cli.conftest import Windrow
 from tests.unit.cli.recorded import SECOND, SQL, START, batch, job_of, record_job
 from windrow.jobs.identity import LETTERS, STATE
-from windrow.observe.batch_record import BatchRecord, PartitionRecord, SourceRecord, StatementRecord
+from windrow.observe.batch_record import BatchRecord, JobNote, PartitionRecord, SourceRecord, StatementRecord
 from windrow.observe.ledger import Account, Ledger
 from windrow.spark.execution.dead_letters import SCHEMA
 from windrow.spark.operators.state_columns import column_meanings
@@ -204,6 +205,41 @@ def test_advice_has_a_curve_and_lines_to_write(windrow: Windrow, tmp_path: Path)
     assert rows == [["8s", "3s", "90", "90%", "3s"], ["53s", "48s", "100", "100%", "48s"]]
     (found,) = json.loads(windrow("advise", "q.sql", "--format", "json").stdout)
     assert found["findings"][0]["figures"]["saved"] == 90
+
+
+def test_a_job_that_waits_or_failed_says_so_first(windrow: Windrow, tmp_path: Path) -> None:
+    notes = [JobNote(START, "running"), JobNote(START + SECOND, "waiting", "waits: Kafka at db:9092 does not answer")]
+    record_job(tmp_path, [batch(0)], notes=notes)
+    told = windrow("advise", "q.sql").stdout
+    assert told.startswith("job q: ended without a word while waiting: Kafka at db:9092 does not answer; batch 0, ")
+    assert "1. the job takes no rows since 2026-01-05 09:30:01: Kafka at db:9092 does not answer\n   windrow events q.sql " in told
+    stopped = [*notes, JobNote(START + 9 * SECOND, "stopped")]
+    record_job(tmp_path / "b", [batch(0)], notes=stopped)
+    told = windrow("why", "lag", "b/q.sql", "--state", "b/.windrow/q").stdout
+    assert "hint: the job took no rows since 2026-01-05 09:30:01 until it was stopped at 2026-01-05 09:30:09: Kafka at db:9092" in told
+    failed = [JobNote(START, "running"), JobNote(START + SECOND, "failed", "[WR807] the state has grown\n  hint: hold less")]
+    record_job(tmp_path / "c", [batch(0)], notes=failed)
+    told = windrow("explain", "c/q.sql", "--analyze", "--state", "c/.windrow/q").stdout
+    assert "hint: the job failed at 2026-01-05 09:30:01: [WR807] the state has grown\n      hold less" in told
+
+
+def test_an_environment_has_a_state_of_its_own(windrow: Windrow, tmp_path: Path) -> None:
+    (tmp_path / "windrow.yaml").write_text("environments:\n  dev: {}\n  prod: {}\n")
+    place = record_job(tmp_path, [batch(0)])
+    shutil.move(Path(place.path).parents[1], tmp_path / "kept")
+    shutil.move(tmp_path / "kept", tmp_path / ".windrow" / "dev")
+    for words in (
+        ["why", "lag", "q.sql"],
+        ["advise", "q.sql"],
+        ["explain", "q.sql", "--analyze"],
+        ["top", "q.sql", "--once"],
+        ["why", "window", "q.sql", "candles"],
+    ):
+        done = windrow(*words, "--env", "dev")
+        assert done.exit_code == 0, done.stderr
+        assert windrow(*words, "--env", "prod").stderr.startswith("[WR621] there is no state of job q in ")
+    assert windrow("ops", "rules", "q.sql", "--env", "prod").exit_code == 0
+    assert windrow("ops", "rules", "q.sql", "--env", "nowhere").exit_code == 2
 
 
 def test_nothing_to_advise_is_said(windrow: Windrow, tmp_path: Path) -> None:
