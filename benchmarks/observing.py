@@ -1,7 +1,8 @@
-"""What it costs to be watched: the same batches with nobody looking, scraped every second with logs in JSON, and with @metrics too.
+"""What it costs to be watched: the same batches with nobody looking, scraped every second with logs in JSON, traced too, with @metrics too.
 
-``python -m benchmarks.observing [--rows 500000] [--batches 4] [--pairs 5]``. The ways take turns in one session of Spark, and the ratio is
-the median over the turns: what the machine does meanwhile hits all of them. Run it on a quiet machine.
+``python -m benchmarks.observing [--rows 500000] [--batches 4] [--pairs 5]``; small batches: ``--rows 1000 --batches 40``. The ways take
+turns in one session of Spark, and the ratio is the median over the turns: what the machine does meanwhile hits all of them. Run it on a
+quiet machine. The collector that takes the spans is a thread of this process, so its work counts as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,7 @@ NOTES = """-- @metric: candles_total
 -- @metric_field: n
 -- @metric_buckets: 10, 100, 1000
 """
-WAYS = ("nobody looks", "scraped and logged", "and with @metrics")
+WAYS = ("nobody looks", "scraped and logged", "and traced", "and with @metrics")
 
 
 def main() -> None:
@@ -75,17 +77,40 @@ def _print(took: dict[str, list[float]], rows: int, batches: int) -> None:
 def _seconds(spark: SparkSession, folder: Path, way: str, turn: int) -> float:
     """Seconds of all batches of one run, as the job measures them."""
     name = f"{way.replace(' ', '-').replace('@', '')}-{turn}"
-    sql = SQL.format(folder=folder, out=folder / "out" / name, notes=NOTES if way == WAYS[2] else "")
+    sql = SQL.format(folder=folder, out=folder / "out" / name, notes=NOTES if way == WAYS[-1] else "")
     is_watched = way != WAYS[0]
     undo = set_up(as_json=True, file=folder / "logs" / f"{name}.log") if is_watched else lambda: None
     listen = "127.0.0.1:0" if is_watched else None
-    jobs = windrow.run(sql, spark=spark, mode="until_end", state=folder / "state" / name, listen=listen)
-    try:
-        with _scraped(jobs):
-            jobs.await_end()
-    finally:
-        undo()
+    with _collecting() as collector:
+        settings = {"traces.endpoint": collector, "traces.protocol": "http"} if way in WAYS[2:] else {}
+        jobs = windrow.run(sql, spark=spark, mode="until_end", state=folder / "state" / name, settings=settings, listen=listen)
+        try:
+            with _scraped(jobs):
+                jobs.await_end()
+        finally:
+            undo()
     return sum(jobs.status()[0].total_phases.values())
+
+
+@contextmanager
+def _collecting() -> Iterator[str]:
+    """A collector that takes spans and forgets them."""
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @contextmanager
