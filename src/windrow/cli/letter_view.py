@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from windrow.cli.letter_replay import Asked
+    from windrow.jobs.letter_requests import Asked
     from windrow.jobs.letters import JobLetters
 
 _PARQUET, _LINES = ".parquet", (".jsonl", ".json")
@@ -41,6 +39,7 @@ def show_job(own: JobLetters, records: Sequence[dict[str, Any]], limit: int, con
 def show_one(job: str, record: dict[str, Any], console: Console) -> None:
     """Everything that is known of a letter, a line each."""
     from windrow.cli.screen import say
+    from windrow.jobs.letter_requests import plain
 
     for name, value in {"job": job, **plain(record), "late_by": _late_by(record)}.items():
         if value is not None:
@@ -50,8 +49,8 @@ def show_one(job: str, record: dict[str, Any], console: Console) -> None:
 
 def show_trial(tried: Asked, console: Console) -> None:
     """What would become of each letter, a line each, and the sums."""
-    from windrow.cli.letter_replay import why_it_stays
     from windrow.cli.screen import say, table
+    from windrow.jobs.letter_requests import why_it_stays
 
     made = table("id", "was", "would", "because", "row")
     for letter, outcome in zip(tried.returning, tried.outcomes, strict=True):
@@ -127,31 +126,9 @@ def _replay_text(replay: int | str | None) -> str:
     return "" if replay is None else replay if isinstance(replay, str) else f"batch {replay}"
 
 
-def plain(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as JSON holds it: times as ISO 8601, the row as an object, raw bytes as text, or as base64 where they are none."""
-    data = {key: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value for key, value in record.items()}
-    raw = record["raw"]
-    data["row"] = json.loads(record["row"]) if record["row"] else None
-    try:
-        data["raw"] = None if raw is None else raw.decode()
-    except UnicodeDecodeError:
-        data["raw"] = {"base64": base64.b64encode(raw).decode()}
-    return data
-
-
-def raw_bytes(shown: Any) -> bytes | None:
-    """What ``plain`` made of raw bytes, back again.
-
-    >>> raw_bytes("x"), raw_bytes({"base64": "/w=="}), raw_bytes(None)
-    (b'x', b'\\xff', None)
-    """
-    if isinstance(shown, dict):
-        return base64.b64decode(shown["base64"])
-    return None if shown is None else str(shown).encode()
-
-
 def export_records(records: Sequence[dict[str, Any]], to: Path) -> None:
     from windrow.errors import UsageError
+    from windrow.jobs.letter_requests import plain
 
     if to.suffix not in (_PARQUET, *_LINES):
         raise UsageError(codes.BAD_VALUE, f"--to {to} has an ending that says no format", f"--to {to.with_suffix('.jsonl')}")

@@ -10,7 +10,7 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State, Target
-from windrow.cli.letter_view import export_records, plain, show_job, show_one
+from windrow.cli.letter_view import export_records, show_job, show_one
 from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def list_letters(
     wanted = _filter(code, by, since, until, every=every)
     found = _letters(target, state, settings)
     if form is Form.json:
+        from windrow.jobs.letter_requests import plain
+
         records = [{"job": own.job, **plain(record)} for own in found for record in own.meant_by(wanted)]
         print(json.dumps(records, indent=2, ensure_ascii=False))
         return
@@ -74,6 +76,8 @@ def show_letter(target: Target, identity: Identity, state: State = None, form: F
         raise UsageError("WR890", f"there is no dead letter {identity}", f"windrow dead-letters list {target}")
     for own, record in found:
         if form is Form.json:
+            from windrow.jobs.letter_requests import plain
+
             print(json.dumps({"job": own.job, **plain(record)}, indent=2, ensure_ascii=False))
         else:
             show_one(own.job, record, screen())
@@ -111,6 +115,7 @@ def replay_letters(
     edited: Edited = None,
     repair: Repair = None,
     dry_run: DryRun = False,
+    form: FormOption = Form.text,
     settings: Reach = None,
 ) -> None:
     """Feed letters to their job once more: a running job takes them with its next batch, a stopped one when it starts."""
@@ -120,6 +125,16 @@ def replay_letters(
 
     wanted = _filter(code, by, since, until, ids=ids)
     change = Change(edited, repair)
+    if form is Form.json and not dry_run:
+        from windrow.errors import UsageError
+
+        hint = f"windrow dead-letters replay {file} --dry-run --format json"
+        raise UsageError(codes.CONFLICT, "--format json belongs to --dry-run", hint)
+    if dry_run and form is Form.json:
+        from windrow.jobs.letter_requests import trial_json
+
+        print(json.dumps([trial_json(tried) for tried in try_replay(file, state, job, wanted, change, settings)], ensure_ascii=False))
+        return
     if dry_run:
         for tried in try_replay(file, state, job, wanted, change, settings):
             show_trial(tried, screen())

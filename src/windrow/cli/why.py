@@ -13,7 +13,7 @@ from windrow.cli.project import chosen_for, compile_chosen
 
 if TYPE_CHECKING:
     from windrow.jobs.observed import ObservedJob
-    from windrow.jobs.window_history import Emission, HeldWindow, WindowHistory
+    from windrow.jobs.window_history import WindowFilter
     from windrow.plan.stages import Aggregate, Read
 
 # What makes a job late, of all that advice is about.
@@ -54,13 +54,11 @@ def why_window(
 ) -> None:
     """Say why windows of a statement are open, or when they closed, with all that they said in the kept batches."""
     from windrow.cli.times import option_time
-    from windrow.jobs.history import JobHistory
-    from windrow.jobs.window_history import WindowFilter, window_history
+    from windrow.jobs.window_history import WindowFilter
 
     observed, stage = _aggregate(file, statement, state, settings, env)
     wanted = WindowFilter(tuple(key or ()), None if start is None else option_time("--start", start) // 1000)
-    history = window_history(JobHistory(observed.job, observed.state), stage, wanted)
-    for line in _told(observed, stage, history, limit):
+    for line in _told(observed, stage, wanted, limit):
         print(line)
 
 
@@ -79,67 +77,14 @@ def _aggregate(file: str, statement: str, state: str | None, settings: list[str]
     raise UsageError(codes.NO_SUCH_STATEMENT, f"there is no statement with windows called {statement} in {file}", hint)
 
 
-def _told(observed: ObservedJob, stage: Aggregate, history: WindowHistory, limit: int) -> list[str]:
-    from windrow.diagnosis.windows import why_open
+def _told(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int) -> list[str]:
+    from windrow.jobs.window_stories import window_stories
 
-    (last,) = observed.last_run(1)
-    said: dict[tuple[Any, ...], list[Emission]] = {}
-    for emission in history.emissions:
-        said.setdefault((emission.window.key, emission.window.start), []).append(emission)
-    held = {(window.key, window.start): window for window in history.held}
-    gone = {place: own[-1].window for place, own in said.items() if place not in held}
-    # The window that waits longest comes first; those that are gone come last, the newest of them first.
-    order = [*sorted(held.values(), key=_end), *sorted(gone.values(), key=_end, reverse=True)]
-    lines: list[str] = []
-    for window in order[: limit or None]:
-        place = (window.key, window.start)
-        lines += [
-            _name(stage, window),
-            *(f"  {line}" for line in why_open(observed.job, stage, _end_or_none(window), last) if place in held),
-        ]
-        lines += [f"  {_emitted(emission)}" for emission in said.get(place, ())]
-        lines += [] if place in held else ["  it is held no more: nothing corrects it"]
-    if limit and len(order) > limit:
-        lines.append(f"... and {len(order) - limit:,} more windows: --limit 0 tells of all, --key and --start of one")
-    return lines or [_nothing(stage, history)]
-
-
-def _end(window: HeldWindow) -> int:
-    return window.end or 0
-
-
-def _end_or_none(window: HeldWindow) -> int | None:
-    from windrow.windowing.columns import FOREVER
-
-    return None if window.end is None or window.end >= FOREVER else window.end
-
-
-def _name(stage: Aggregate, window: HeldWindow) -> str:
-    from windrow.cli.screen import show_micros
-
-    key = ", ".join(f"{name} = {value}" for name, value in window.key)
-    end = _end_or_none(window)
-    bounds = "" if end is None or window.start is None else f", {show_micros(window.start)} to {show_micros(end)}"
-    return f"{stage.name}{f' of {key}' if key else ''}{bounds}: {window.rows:,} {'row' if window.rows == 1 else 'rows'}"
-
-
-def _emitted(emission: Emission) -> str:
-    from windrow.cli.screen import show_micros
-    from windrow.windowing.columns import FOREVER
-
-    if emission.after is not None and emission.after >= FOREVER:
-        why = "the input was declared ended"
-    elif emission.after is None:
-        why = "the watermark was unset"
-    else:
-        before = "unset" if emission.before is None else show_micros(emission.before)
-        why = f"the watermark went from {before} to {show_micros(emission.after)}"
-    return f"batch {emission.batch_id}: {emission.kind}, revision {emission.revision}, of {emission.window.rows:,} rows; {why}"
-
-
-def _nothing(stage: Aggregate, history: WindowHistory) -> str:
-    kept = "no batch is kept" if history.first is None else f"none emitted in batches {history.first} to {history.last}, which are kept"
-    return f"no such window of {stage.name} is held, and {kept}: no row came for it, it was filtered, or it is longer ago"
+    stories = window_stories(observed, stage, wanted, limit or None)
+    lines = [line for story in stories.told for line in story.lines]
+    if limit and stories.total > limit:
+        lines.append(f"... and {stories.total - limit:,} more windows: --limit 0 tells of all, --key and --start of one")
+    return lines or [stories.nothing]
 
 
 def why_row(

@@ -10,9 +10,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 
+from windrow.server.api.live import live_stream
 from windrow.server.api.problems import add_problems
 from windrow.server.api.routes import api
 from windrow.server.api.security import Guard, NotAllowedError
+from windrow.server.api.views import views
 from windrow.server.service import Service
 
 PAGE = Path(__file__).parent / "page"
@@ -34,6 +36,8 @@ def make_app(service: Service, hosts: frozenset[str] = LOOPBACK) -> FastAPI:
     app.add_middleware(Guard, hosts=hosts)
     add_problems(app)
     app.include_router(api)
+    app.include_router(views)
+    app.include_router(live_stream)
 
     @app.exception_handler(NotAllowedError)
     def not_allowed(_: Request, error: NotAllowedError) -> JSONResponse:

@@ -9,9 +9,10 @@ import pytest
 from tests.unit.cli.conftest import Windrow
 from tests.unit.cli.terminal import Terminal
 from windrow.catalog import Catalog
+from windrow.cli.shell.commands import COMMANDS
 from windrow.cli.shell.session import Done, Query, ShellSession
-from windrow.cli.shell.words import completions
 from windrow.errors import SqlError
+from windrow.introspection.words import completions
 
 CREATE = "CREATE STREAM trades (symbol STRING, price DOUBLE) WITH ('connector' = 'generator');\n"
 
@@ -104,7 +105,7 @@ def test_a_file_brings_its_definitions(windrow: Windrow) -> None:
     ],
 )
 def test_completion(text: str, offered: set[str]) -> None:
-    _, found = completions(text, session(CREATE).catalog())
+    _, found = completions(text, session(CREATE).catalog(), tuple(COMMANDS))
     assert {word.text for word in found} == offered
 
 

@@ -25,6 +25,18 @@ NEEDS = [
     ("GET", "/deployments/orders/topology", "read"),
     ("GET", "/deployments/orders/logs", "data"),
     ("GET", "/deployments/orders/dead-letters", "data"),
+    ("GET", "/deployments/orders/dead-letters/abd", "data"),
+    ("POST", "/deployments/orders/dead-letters/replay", "operate"),
+    ("GET", "/deployments/orders/batches", "read"),
+    ("GET", "/deployments/orders/windows", "data"),
+    ("GET", "/deployments/orders/windows/why", "data"),
+    ("GET", "/deployments/orders/analysis", "read"),
+    ("GET", "/deployments/orders/state", "data"),
+    ("GET", "/deployments/orders/state/versions", "read"),
+    ("GET", "/deployments/orders/lineage", "read"),
+    ("GET", "/lineage", "read"),
+    ("POST", "/complete", "read"),
+    ("GET", "/live", "read"),
     ("GET", "/events", "read"),
     ("GET", "/events/stream", "read"),
     ("GET", "/tokens", "admin"),
@@ -39,7 +51,10 @@ OPEN = {("POST", "/api/v1/session"), ("DELETE", "/api/v1/session")}
 def test_every_path_of_the_api_asks_for_a_scope(server: Server) -> None:
     described = server.client.get("/api/v1/openapi.json").json()["paths"]
     there = {(method.upper(), path) for path, methods in described.items() for method in methods}
-    named = {(method, f"/api/v1{path.replace('orders', '{name}').replace('abc', '{token_id}')}") for method, path, _ in NEEDS}
+    named = {
+        (method, f"/api/v1{path.replace('orders', '{name}').replace('abc', '{token_id}').replace('abd', '{letter}')}")
+        for method, path, _ in NEEDS
+    }
     assert there == named | OPEN
 
 
@@ -61,8 +76,8 @@ def test_a_job_from_text_to_removal(server: Server) -> None:
     assert (made["version"], made["desired"], made["owner"]) == (1, "stopped", "ada")
     assert [one["n"] for one in _list(server.ask("GET", "/pipelines/orders/versions"))] == [1]
     graph: Any = server.ask("GET", "/deployments/orders/topology")
-    assert {"from": "t", "to": "out"} in graph["edges"]
-    assert server.ask("GET", "/deployments/orders/dead-letters") == {"counts": [], "letters": []}
+    assert {"from": "t", "to": "out", "rows": None} in graph["edges"]
+    assert server.ask("GET", "/deployments/orders/dead-letters")["letters"] == []  # type: ignore[index]
     server.ask("DELETE", "/pipelines/orders")
     assert server.ask("GET", "/pipelines") == []
     assert [one["verb"] for one in _list(server.ask("GET", "/audit"))] == ["remove", "read dead letters", "deploy"]

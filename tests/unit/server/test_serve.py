@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.server
 import socket
 import threading
@@ -15,12 +14,6 @@ from windrow.errors import JobError, UsageError, WindrowError
 from windrow.server.app import PAGE
 from windrow.server.client import Client
 from windrow.server.serve import ServeRequest, serve
-
-# Of htm with Preact, and of dagre, as their packages have them, without the line that names a source map.
-VENDORED = {
-    "htm-preact.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
-    "dagre.js": "cf85ac740ad206f01209bf030b903df8bebac87b965042de02b54d7e6a1e4055",
-}
 
 
 def refusal(request: ServeRequest) -> WindrowError:
@@ -80,12 +73,6 @@ def test_an_answer_without_a_code_is_an_error() -> None:
         Client(f"http://127.0.0.1:{broken.server_port}", "a token").jobs()
     assert (raised.value.code, raised.value.message) == ("WR934", "the server answered 500")
     broken.server_close()
-
-
-def test_what_is_vendored_is_what_was_looked_at() -> None:
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (PAGE / "vendor").glob("*.js")}
-    assert found == VENDORED
-    assert {path.name for path in (PAGE / "vendor").glob("*.LICENSE")} == {"htm.LICENSE", "preact.LICENSE", "dagre.LICENSE"}
 
 
 def test_the_page_names_no_other_host() -> None:

@@ -11,8 +11,8 @@ from typing import Any, assert_never
 from windrow.cli.analyzing import answered
 from windrow.cli.app import FAILED, WRONG, report, report_unexpected
 from windrow.cli.session import RunRequest, run_jobs, watching_console
+from windrow.cli.shell.commands import COMMANDS
 from windrow.cli.shell.session import Done, Query, ShellSession
-from windrow.cli.shell.words import COMMANDS
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
 from windrow.compiler import compile_sql

@@ -13,7 +13,8 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from windrow.catalog import Catalog
-from windrow.cli.shell.words import completions
+from windrow.cli.shell.commands import COMMANDS
+from windrow.introspection.words import completions
 from windrow.sql import ends_statement
 
 
@@ -59,6 +60,6 @@ class _Words(Completer):
         self._catalog = catalog
 
     def get_completions(self, document: Document, _event: CompleteEvent) -> Iterable[Completion]:
-        word, found = completions(document.text_before_cursor, self._catalog())
+        word, found = completions(document.text_before_cursor, self._catalog(), tuple(COMMANDS))
         for each in found:
             yield Completion(each.text, start_position=-len(word), display_meta=each.kind)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from windrow.errors import Diagnostic, SqlError, WindrowError
 from windrow.model.place import SourceText
 
-_NOT_FOUND, _CONFLICT = frozenset({"WR922"}), frozenset({"WR924"})
+_NOT_FOUND, _CONFLICT = frozenset({"WR922", "WR890"}), frozenset({"WR924", "WR621", "WR805"})
 
 
 def problem(status: int, code: str, title: str, hint: str | None = None, **more: Any) -> JSONResponse:

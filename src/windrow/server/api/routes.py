@@ -30,18 +30,16 @@ from windrow.server.api.shapes import (
     TokenShape,
     VersionShape,
 )
-from windrow.server.letters import letters_of
 from windrow.server.registry import Event, Token, now_millis
 from windrow.server.service import Job, Service
 from windrow.server.tokens import ADMIN, DATA, DEPLOY, OPERATE, READ, find_token, new_token
-from windrow.server.topology import topology
 from windrow.settings import environment
 
-_REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 413, 422)}
+REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 413, 422)}
 _PAUSE = 0.5
 _BEAT = 15.0
 
-api = APIRouter(prefix="/api/v1", responses=_REFUSALS)
+api = APIRouter(prefix="/api/v1", responses=REFUSALS)
 
 
 def service_of(request: Request) -> Service:
@@ -124,12 +122,6 @@ def runs(name: str, service: Asked, _: Reader) -> list[Any]:
     return [RunShape(**{field: getattr(one, field) for field in names}) for one in service.runs(name)]
 
 
-@api.get("/deployments/{name}/topology", tags=["jobs"], summary="Its operators and what goes between them, with numbers while it runs")
-def show_topology(name: str, service: Asked, _: Reader) -> dict[str, Any]:
-    job = service.job(name)
-    return topology(name, service.version(name, job.deployment.version).sql, job.status)
-
-
 @api.get("/deployments/{name}/logs", tags=["jobs"], summary="The end of its log")
 def logs(
     name: str,
@@ -139,19 +131,6 @@ def logs(
     run: Annotated[str | None, Query(max_length=40)] = None,
 ) -> LogShape:
     return LogShape(lines=service.log(name, lines, run))
-
-
-@api.get("/deployments/{name}/dead-letters", tags=["jobs"], summary="Rows that it set aside, newest first")
-def dead_letters(
-    name: str,
-    service: Asked,
-    token: Watcher,
-    code: Annotated[str | None, Query(pattern=r"^WR\d{3}$")] = None,
-    most: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> dict[str, Any]:
-    found = letters_of(service.folder(name), code, most)
-    service.registry.note(token.name, "read dead letters", name, code or "")
-    return found
 
 
 # Events

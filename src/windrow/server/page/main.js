@@ -1,5 +1,5 @@
 // The page: who is signed in, and which view the address names.
-import { html, render, useEffect, useState } from "/page/vendor/htm-preact.js";
+import { html, render, useEffect, useState } from "/page/vendor/preact.js";
 import { get, post, remove } from "/page/api.js";
 import { Trouble } from "/page/parts.js";
 import { Deploy } from "/page/views/deploy.js";

@@ -1,5 +1,5 @@
 // What every view is made of.
-import { html, useEffect, useRef, useState } from "/page/vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "/page/vendor/preact.js";
 import { listen } from "/page/api.js";
 
 const GOOD = ["running"], BAD = ["failed"];

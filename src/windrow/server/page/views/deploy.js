@@ -1,4 +1,4 @@
-import { html, useRef, useState } from "/page/vendor/htm-preact.js";
+import { html, useRef, useState } from "/page/vendor/preact.js";
 import { post } from "/page/api.js";
 import { Trouble } from "/page/parts.js";
 

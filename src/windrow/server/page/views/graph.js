@@ -1,6 +1,6 @@
 // The operators of a job: boxes with rows that add up, arrows as thick as what goes through them. The cause of a slow batch is coloured, not
 // those that wait for it.
-import { html, useState } from "/page/vendor/htm-preact.js";
+import { html, useState } from "/page/vendor/preact.js";
 import { Graph as Layout, layout } from "/page/vendor/dagre.js";
 import { count, seconds } from "/page/parts.js";
 

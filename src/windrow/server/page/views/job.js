@@ -1,4 +1,4 @@
-import { html, useState } from "/page/vendor/htm-preact.js";
+import { html, useState } from "/page/vendor/preact.js";
 import { get, patch, post, remove } from "/page/api.js";
 import { Action, State, Trouble, bytes, count, micros, moment, seconds, useLoaded } from "/page/parts.js";
 import { Deploy } from "/page/views/deploy.js";

@@ -1,4 +1,4 @@
-import { html } from "/page/vendor/htm-preact.js";
+import { html } from "/page/vendor/preact.js";
 import { get } from "/page/api.js";
 import { State, Trouble, count, seconds, useLoaded } from "/page/parts.js";
 

@@ -1,4 +1,4 @@
-import { html, useState } from "/page/vendor/htm-preact.js";
+import { html, useState } from "/page/vendor/preact.js";
 import { get, post, remove } from "/page/api.js";
 import { Action, Trouble, moment, useLoaded } from "/page/parts.js";
 

@@ -1,9 +1,9 @@
-"""What could come next: keywords, streams and tables, columns, functions, commands of the shell."""
+"""What could come next in a text: keywords, streams and tables, columns, functions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windrow.catalog import Catalog
@@ -12,12 +12,6 @@ from windrow.model.system import SYSTEM_COLUMNS
 from windrow.model.window_kinds import KINDS
 from windrow.sql.words import CLAUSES, RESERVED, STATEMENTS, WINDOW_CLAUSES, quote_name
 
-COMMANDS = {
-    "\\d": "list streams and tables; \\d NAME describes one",
-    "\\explain": "how a statement would run: \\explain SELECT ...",
-    "\\q": "leave (or Ctrl-D)",
-    "\\?": "this list",
-}
 _MORE = "STREAM TABLE FUNCTION STREAMS TABLES FUNCTIONS JOBS INTO CHANGES FINAL DESC IF EXISTS".split()
 _PHRASES = (*STATEMENTS, *CLAUSES, *WINDOW_CLAUSES, *(kind.word for kind in KINDS))
 KEYWORDS = tuple(sorted({word for phrase in _PHRASES for word in phrase.split()} | RESERVED | set(_MORE)))
@@ -32,8 +26,8 @@ class Word:
     kind: str
 
 
-def completions(text: str, catalog: Catalog) -> tuple[str, list[Word]]:
-    """The word under way at the end of a text, and what it could become.
+def completions(text: str, catalog: Catalog, commands: Sequence[str] = ()) -> tuple[str, list[Word]]:
+    """The word under way at the end of a text, and what it could become. ``commands`` are those that a shell has besides.
 
     >>> word, found = completions("SHOW STR", Catalog())
     >>> word, [each.text for each in found][:2]
@@ -42,13 +36,13 @@ def completions(text: str, catalog: Catalog) -> tuple[str, list[Word]]:
     match = _WORD.search(text)
     word = match[0] if match is not None else ""
     start = word.lstrip("`").lower()
-    found = [each for each in _candidates(text, word, catalog) if each.text.lstrip("`").lower().startswith(start)]
+    found = [each for each in _candidates(text, word, catalog, commands) if each.text.lstrip("`").lower().startswith(start)]
     return word, list(dict.fromkeys(found))
 
 
-def _candidates(text: str, word: str, catalog: Catalog) -> Iterator[Word]:
+def _candidates(text: str, word: str, catalog: Catalog, commands: Sequence[str]) -> Iterator[Word]:
     if text.lstrip().startswith("\\") and text.lstrip() == word:
-        yield from (Word(command, "command") for command in COMMANDS)
+        yield from (Word(command, "command") for command in commands)
         return
     relations = [Word(quote_name(relation.name), relation.kind) for relation in catalog.relations.values()]
     if _BEFORE_RELATION.search(text):

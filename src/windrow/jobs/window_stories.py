@@ -1,0 +1,88 @@
+"""Why windows of a statement are open or when they closed, in sentences, from the folder of their job. Starts no Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from windrow.diagnosis.windows import why_open
+from windrow.jobs.history import JobHistory
+from windrow.jobs.observed import ObservedJob
+from windrow.jobs.window_history import Emission, HeldWindow, WindowFilter, WindowHistory, window_history
+from windrow.observe.spelling import show_micros
+from windrow.plan.stages import Aggregate
+from windrow.windowing.columns import FOREVER
+
+
+@dataclass(frozen=True)
+class WindowStory:
+    """One window: ``why`` it is open or kept, and what it ``said`` in the kept batches. One that is not held is corrected no more."""
+
+    window: HeldWindow
+    title: str
+    is_held: bool
+    why: tuple[str, ...]
+    said: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        gone = [] if self.is_held else ["it is held no more: nothing corrects it"]
+        return [self.title, *(f"  {line}" for line in (*self.why, *self.said, *gone))]
+
+
+@dataclass(frozen=True)
+class Stories:
+    """Those that wait longest come first; those that are gone come last, the newest of them first. ``total`` counts all there are."""
+
+    told: tuple[WindowStory, ...]
+    total: int
+    nothing: str = ""
+
+
+def window_stories(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int | None) -> Stories:
+    history = window_history(JobHistory(observed.job, observed.state), stage, wanted)
+    (last,) = observed.last_run(1)
+    said: dict[tuple[Any, ...], list[Emission]] = {}
+    for emission in history.emissions:
+        said.setdefault((emission.window.key, emission.window.start), []).append(emission)
+    held = {(window.key, window.start): window for window in history.held}
+    gone = {place: own[-1].window for place, own in said.items() if place not in held}
+    order = [*sorted(held.values(), key=_end), *sorted(gone.values(), key=_end, reverse=True)]
+    told = []
+    for window in order[:limit]:
+        place = (window.key, window.start)
+        why = tuple(why_open(observed.job, stage, end_of(window), last)) if place in held else ()
+        told.append(WindowStory(window, _title(stage, window), place in held, why, tuple(_emitted(one) for one in said.get(place, ()))))
+    return Stories(tuple(told), len(order), "" if order else _nothing(stage, history))
+
+
+def _end(window: HeldWindow) -> int:
+    return window.end or 0
+
+
+def end_of(window: HeldWindow) -> int | None:
+    """None where it has none: a group without a window."""
+    return None if window.end is None or window.end >= FOREVER else window.end
+
+
+def _title(stage: Aggregate, window: HeldWindow) -> str:
+    key = ", ".join(f"{name} = {value}" for name, value in window.key)
+    end = end_of(window)
+    bounds = "" if end is None or window.start is None else f", {show_micros(window.start)} to {show_micros(end)}"
+    return f"{stage.name}{f' of {key}' if key else ''}{bounds}: {window.rows:,} {'row' if window.rows == 1 else 'rows'}"
+
+
+def _emitted(emission: Emission) -> str:
+    if emission.after is not None and emission.after >= FOREVER:
+        why = "the input was declared ended"
+    elif emission.after is None:
+        why = "the watermark was unset"
+    else:
+        before = "unset" if emission.before is None else show_micros(emission.before)
+        why = f"the watermark went from {before} to {show_micros(emission.after)}"
+    return f"batch {emission.batch_id}: {emission.kind}, revision {emission.revision}, of {emission.window.rows:,} rows; {why}"
+
+
+def _nothing(stage: Aggregate, history: WindowHistory) -> str:
+    kept = "no batch is kept" if history.first is None else f"none emitted in batches {history.first} to {history.last}, which are kept"
+    return f"no such window of {stage.name} is held, and {kept}: no row came for it, it was filtered, or it is longer ago"
