@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.__main__ import STORES
+from benchmarks.results import save
 from windrow.compiler import compile_sql
 from windrow.jobs import RunOptions, start
 from windrow.spark.session import SPEED, make_session
@@ -147,12 +148,19 @@ def main() -> None:
         f"{options.rows // options.files:,} rows a batch and side, within {options.within} s"
     )
     source = write_streams(spark, Path(options.folder), options.rows, options.keys, options.files)
+    measured: list[tuple[str, ...]] = []
     for kind in options.kinds.split(","):
-        _compare(Comparison(spark, source, kind, options.within), options.rows, options.repeat, cores)
+        measured += _compare(Comparison(spark, source, kind, options.within), options.rows, options.repeat, cores)
+    if options.save:
+        title = f"Two streams joined within {options.within} seconds, against Spark's own stream-stream join"
+        columns = ("join", "seconds of", "Windrow", *(f"by hand, {store}" for store in STORES), "ratio")
+        told = f"{options.rows:,} rows a side in {options.files} batches, {options.keys:,} keys, best of {options.repeat}"
+        print(save("joins", title, columns, measured, told))
     spark.stop()
 
 
-def _compare(compared: Comparison, rows: int, repeat: int, cores: int) -> None:
+def _compare(compared: Comparison, rows: int, repeat: int, cores: int) -> list[tuple[str, ...]]:
+    """The rows of the table of results: what each side took at best, by the clock and on the processor."""
     tuned = {**SPEED, "spark.sql.shuffle.partitions": str(cores)}
     sides: dict[str, Callable[[], Taken]] = {"Windrow": compared.windrow}
     for store, extra in STORES.items():
@@ -167,11 +175,14 @@ def _compare(compared: Comparison, rows: int, repeat: int, cores: int) -> None:
                 flush=True,
             )
     ours = runs.pop("Windrow")
-    hand = [taken for listed in runs.values() for taken in listed]
-    for what, of in (("on the clock", lambda t: t.wall), ("of processor", lambda t: t.processor)):
-        best, theirs = min(map(of, ours)), min(map(of, hand))
+    table = []
+    for what, of in (("the clock", lambda t: t.wall), ("the processor", lambda t: t.processor)):
+        by_store = [min(map(of, listed)) for listed in runs.values()]
+        best, theirs = min(map(of, ours)), min(by_store)
+        table.append((compared.kind, what, f"{best:.1f}", *(f"{one:.1f}" for one in by_store), f"{theirs / best:.1f}"))
         rates = f"{2 * rows / theirs / 1e6:.2f} by hand, {2 * rows / best / 1e6:.2f} Windrow"
-        print(f"{compared.kind} JOIN, million rows a second {what}: {rates}, ratio {theirs / best:.2f}", flush=True)
+        print(f"{compared.kind} JOIN, million rows a second by {what}: {rates}, ratio {theirs / best:.2f}", flush=True)
+    return table
 
 
 def _options() -> argparse.Namespace:
@@ -182,6 +193,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--files", type=int, default=10, help="of each side, one a batch")
     parser.add_argument("--kinds", default="INNER,LEFT")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--save", action="store_true", help="write the figures down for docs/performance.md")
     parser.add_argument("--memory", default="4g")
     parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "windrow-bench"))
     return parser.parse_args()

@@ -27,6 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from benchmarks.results import save
 from windrow.compiler import compile_sql
 from windrow.jars import KAFKA_CONNECTOR, jar_files
 from windrow.jobs import Jobs, RunOptions, start
@@ -188,14 +189,20 @@ def main() -> None:
             bench = Bench(spark, broker, "", Path(folder) / "work", options.per_batch)
             bench.source = bench.topic()
             bench.fill(options.rows)
+            measured: list[tuple[str, ...]] = []
             for query in options.query or QUERIES:
-                _compare(bench, query, options.rows, options.repeat)
+                measured += _compare(bench, query, options.rows, options.repeat)
         finally:
             broker.kill()
+    if options.save:
+        columns = ("query", "side", "rows a second", "ratio", "steady", "ratio (steady)", "start", "processor time a row")
+        told = f"{options.rows:,} rows, {options.per_batch:,} a batch, best of {options.repeat}"
+        print(save("kafka", "Topic to topic, rows of 1 KB", columns, measured, told))
     spark.stop()
 
 
-def _compare(bench: Bench, query: str, rows: int, repeat: int) -> None:
+def _compare(bench: Bench, query: str, rows: int, repeat: int) -> list[tuple[str, ...]]:
+    """The rows of the table of results, one a side."""
     sides = {
         "read and write alone": lambda: bench.read_and_write(query),
         "by hand": lambda: bench.by_hand(query),
@@ -208,15 +215,19 @@ def _compare(bench: Bench, query: str, rows: int, repeat: int) -> None:
             every[side].append(run())
     print(f"{query}:")
     hand = every["by hand"]
+    table = []
     for side, taken in every.items():
         whole, steady = rows / min(one.whole for one in taken), max(one.steady for one in taken)
-        used = min(one.processor for one in taken) / rows * 1e6
+        used, start = min(one.processor for one in taken) / rows * 1e6, min(one.starting for one in taken)
+        by_hand, steady_by_hand = rows / min(one.whole for one in hand), max(one.steady for one in hand) or 1
+        ratios = f"{whole / by_hand:.2f}", f"{steady / steady_by_hand:.2f}"
+        table.append((query, side, f"{whole:,.0f}", ratios[0], f"{steady:,.0f}", ratios[1], f"{start:.1f} s", f"{used:.0f} us"))
         print(
-            f"  {side:<20} whole {whole:>7,.0f} rows a second ({whole * min(one.whole for one in hand) / rows:.2f} x by hand),"
-            f" steady {steady:>7,.0f} ({steady / (max(one.steady for one in hand) or 1):.2f} x),"
-            f" start {min(one.starting for one in taken):.1f} s, {used:.0f} us of processor time a row",
+            f"  {side:<20} whole {whole:>7,.0f} rows a second ({ratios[0]} x by hand), steady {steady:>7,.0f} ({ratios[1]} x),"
+            f" start {start:.1f} s, {used:.0f} us of processor time a row",
             flush=True,
         )
+    return table
 
 
 def _options() -> argparse.Namespace:
@@ -224,6 +235,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--per-batch", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--save", action="store_true", help="write the figures down for docs/performance.md")
     parser.add_argument("--query", action="append", choices=list(QUERIES))
     return parser.parse_args()
 

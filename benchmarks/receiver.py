@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import pyarrow.compute as pc
 
+from benchmarks.results import save
 from windrow.otap.covers import Covering
 from windrow.otap.discovery import Discovery, TimeRule
 from windrow.otap.footers import FooterCache
@@ -163,7 +164,8 @@ def greatest_memory(base: Path, footers: Path, window: Window) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def run(work: Path, gigabytes: float, most: int) -> None:
+def run(work: Path, gigabytes: float, most: int) -> list[tuple[str, ...]]:
+    """The rows of the table of results."""
     data, footers = work / "telemetry", work / "footers.jsonl"
     if not data.exists():
         began = time.perf_counter()
@@ -175,7 +177,7 @@ def run(work: Path, gigabytes: float, most: int) -> None:
     )
     middle = TIMING.window_at(_EXPORTER.start + _EXPORTER.length // 2)
     one = read_window(data, footers, middle, Reading("logs", columns=SELECTIVE), 17)
-    show("one window, severity >= 17", one)
+    table = [show("one window, severity >= 17", one)]
     # Footers are read once in the life of a job: what is asked is what finding files costs after that.
     (work / "notes").mkdir(exist_ok=True)
     shutil.copyfile(footers, work / "notes" / FOOTERS)
@@ -183,7 +185,7 @@ def run(work: Path, gigabytes: float, most: int) -> None:
     if most < _ALL:
         show("some windows, every column", every)
         every = every.times(_EXPORTER.length / TIMING.window_granularity / every.windows)
-    show("all windows, every column", every)
+    table.append(show("all windows, every column", every))
     print(
         f"selective reads 1/{every.bytes / max(one.bytes, 1):.0f} of the bytes in 1/{every.seconds / one.seconds:.0f} of the time",
         flush=True,
@@ -195,15 +197,17 @@ def run(work: Path, gigabytes: float, most: int) -> None:
     )
     held = apart(memory_over_windows, work)
     print("memory after so many small windows:", ", ".join(f"{number:,}: {own:,} MB" for number, own in held.items()))
+    return table
 
 
-def show(name: str, own: Work) -> None:
+def show(name: str, own: Work) -> tuple[str, ...]:
     share = 100 * own.finding / own.seconds
     print(
         f"{name:<28} {own.windows:>4} windows {own.rows:>12,} rows {own.bytes / 1e6:>9,.1f} MB read {own.seconds:>8.2f} s, "
         f"{share:.1f} % of it finding files",
         flush=True,
     )
+    return name, f"{own.rows:,}", f"{own.bytes / 1e6:,.0f} MB", f"{own.seconds:.1f}", f"{share:.1f} %"
 
 
 def apart(action: Callable[..., T], *given: Any) -> T:
@@ -224,13 +228,18 @@ def main() -> None:
         default=None,
         help="where to put the data; data that is there is read again; a temporary folder that is removed if not given",
     )
+    parser.add_argument("--save", action="store_true", help="write the figures down for docs/performance.md")
     chosen = parser.parse_args()
     work = chosen.work or Path(tempfile.mkdtemp(prefix="windrow-receiver-"))
     try:
-        run(work, chosen.gb, chosen.windows)
+        measured = run(work, chosen.gb, chosen.windows)
     finally:
         if chosen.work is None:
             shutil.rmtree(work, ignore_errors=True)
+    if chosen.save:
+        title = f"{chosen.gb:g} GB of logs with attributes, by windows of a minute"
+        columns = ("what", "rows", "read", "seconds on a processor", "of it finding files")
+        print(save("receiver", title, columns, measured))
 
 
 if __name__ == "__main__":

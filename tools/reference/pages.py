@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tools.reference.configuration import configuration_keys, foreign_keys, section_keys
@@ -98,8 +99,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "row codes": row_codes,
     "corpus": corpus_index,
     "event types": event_types,
-    "benchmark windows": lambda: result_table("windows"),
-    "benchmark others": lambda: result_table("others"),
+    **{f"benchmark {name}": partial(result_table, name) for name in ("windows", "others", "joins", "kafka", "receiver")},
 }
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
