@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Env, Reach, Shape, ShapeOption, SqlFile, State
+from windrow.cli.arguments import Env, Settings, Shape, ShapeOption, SqlFile, State
 from windrow.cli.observing import NEWEST, JobName, Newest, observed_jobs, print_json
 from windrow.cli.project import chosen_for, compile_chosen
 
@@ -33,7 +33,7 @@ def explain_file(
     batches: Newest = NEWEST,
     state: State = None,
     job: JobName = None,
-    settings: Reach = None,
+    settings: Settings = None,
     env: Env = None,
 ) -> None:
     """Show how a file would run, and why so, without starting Spark. With --analyze: how it does run."""
@@ -49,14 +49,22 @@ def explain_file(
     elif analyze:
         _analyze(file, observed_jobs(file, state, job, settings, env), shape, batches, seconds, is_verbose=verbose)
     else:
-        _plan(file, shape, env)
+        _plan(file, shape, env, state, settings)
 
 
-def _plan(file: str, shape: Shape, env: str | None) -> None:
+def _plan(file: str, shape: Shape, env: str | None, state: str | None, settings: list[str] | None) -> None:
+    """For a run with these settings and those of the environment."""
+    from windrow.cli.files import stem
+    from windrow.cli.set_options import read_settings
+    from windrow.jobs.options import RunOptions
     from windrow.plan.explain import explain
+    from windrow.settings import load_settings
 
-    compiled = compile_chosen(file, chosen_for(file, env))
-    print(explain(compiled.plan, "json" if shape is Shape.json else "mermaid" if shape is Shape.mermaid else "text"))
+    chosen, defaults = chosen_for(file, env), load_settings()
+    compiled = compile_chosen(file, chosen)
+    own = {**chosen.settings, **read_settings(settings or [])}
+    options = RunOptions(state=chosen.state(state, defaults, stem(file)), master=chosen.master(None, defaults), settings=own)
+    print(explain(compiled.plan, "json" if shape is Shape.json else "mermaid" if shape is Shape.mermaid else "text", options.wishes()))
 
 
 def _analyze(file: str, jobs: list[ObservedJob], shape: Shape, batches: int, seconds: float | None, *, is_verbose: bool) -> None:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from windrow.errors import UsageError
+
+if TYPE_CHECKING:
+    from windrow.plan.physical import RunWishes
 
 SPARK = "spark."
 Mode = Literal["continuous", "once", "until_end"]
@@ -165,6 +168,16 @@ class RunOptions:
     def __post_init__(self) -> None:
         for key, value in self.settings.items():
             check_setting(key, value)
+
+    def wishes(self) -> RunWishes:
+        """What of these decides how operators work, for EXPLAIN without a run."""
+        from windrow.plan.physical import RunWishes, StateFacts
+        from windrow.storage import is_local
+
+        can_move = is_local(self.state, settings=self.settings)
+        most, buckets = int(self.setting("state.resident.max_bytes")), int(self.setting("state.buckets"))
+        has_fast_paths = self.has_fast_paths and self.master.startswith("local")
+        return RunWishes(StateFacts(self.setting("state.home"), can_move, most, buckets), has_fast_paths, self.mode != "continuous")
 
     def setting(self, key: str) -> str:
         return self.settings.get(key, RUN_SETTINGS[key].default)

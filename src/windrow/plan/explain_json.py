@@ -17,7 +17,7 @@ from windrow.plan.explain_facts import shown_options, with_slots_filled
 from windrow.plan.explain_joins import join_json, subquery_json
 from windrow.plan.explain_metrics import alert_json, metric_json
 from windrow.plan.explain_stream_joins import stream_join_json
-from windrow.plan.physical import OperatorSpec, physical_plan
+from windrow.plan.physical import NO_WISHES, OperatorSpec, RunWishes, expected_facts, physical_plan
 from windrow.plan.stages import (
     Aggregate,
     Expect,
@@ -46,19 +46,19 @@ from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
 
-def plan_to_json(plan: Plan) -> dict[str, Any]:
+def plan_to_json(plan: Plan, wishes: RunWishes = NO_WISHES) -> dict[str, Any]:
     return {
         "annotations": [{"key": key, "value": value} for key, value in plan.annotations],
         "metrics": [{"statement": name, **metric_json(metric)} for name, metric in plan.metrics],
         "alerts": [alert_json(alert) for alert in plan.alerts],
-        "jobs": [_explained_job(job) for job in plan.jobs],
+        "jobs": [_explained_job(job, wishes) for job in plan.jobs],
     }
 
 
-def _explained_job(job: Job) -> dict[str, Any]:
-    """The job with the strategy of every operator, for the facts of a run that nobody has stated."""
+def _explained_job(job: Job, wishes: RunWishes) -> dict[str, Any]:
+    """The job with the strategy of every operator, for a run with such settings."""
     told = job_to_json(job)
-    return {**told, "stages": [_with_strategies(operator) for operator in physical_plan(job)]}
+    return {**told, "stages": [_with_strategies(operator) for operator in physical_plan(job, expected_facts(job, wishes))]}
 
 
 def _with_strategies(operator: OperatorSpec) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import assert_never
 from windrow.plan.explain_facts import emissions, show_window
 from windrow.plan.explain_joins import join_label
 from windrow.plan.explain_stream_joins import stream_join_label
-from windrow.plan.physical import physical_plan
+from windrow.plan.physical import NO_WISHES, RunWishes, expected_facts, physical_plan
 from windrow.plan.stages import (
     Aggregate,
     Expect,
@@ -39,17 +39,17 @@ _BREAK = "<br/>"
 _LONGEST = 80
 
 
-def plan_to_mermaid(plan: Plan) -> str:
+def plan_to_mermaid(plan: Plan, wishes: RunWishes = NO_WISHES) -> str:
     lines = ["flowchart TD"]
     for number, job in enumerate(plan.jobs, 1):
-        lines += _job(job, number)
+        lines += _job(job, number, wishes)
     return "\n".join(lines)
 
 
-def _job(job: Job, number: int) -> list[str]:
+def _job(job: Job, number: int, wishes: RunWishes) -> list[str]:
     ids = {stage.name: f"j{number}s{i}" for i, stage in enumerate(job.stages, 1)}
     lines = [f'  subgraph j{number}["{_escape(f"job {job.name}")}"]']
-    for operator in physical_plan(job):
+    for operator in physical_plan(job, expected_facts(job, wishes)):
         stage, ways = operator.stage, ", ".join(f"{one.strategy.choice}: {one.strategy.key}" for one in operator.choices)
         opening, closing = _SHAPES.get(type(stage), ("[", "]"))
         lines.append(f'    {ids[stage.name]}{opening}"{_BREAK.join(_escape(line) for line in (*_label(stage), ways))}"{closing}')

@@ -32,3 +32,19 @@ def test_check_and_explain_accept_questions(windrow: Windrow) -> None:
     sql = "CREATE STREAM t (a INT) WITH ('connector' = 'generator'); SHOW STREAMS; EXPLAIN SELECT a FROM t; SELECT a FROM t"
     assert windrow("check", "-", stdin=sql).stdout == "<stdin>: 4 statements, 1 job\n"
     assert windrow("explain", "-", stdin=sql).stdout.startswith("job out\n")
+
+
+def test_strategies_are_those_of_a_run_with_the_same_settings(windrow: Windrow) -> None:
+    source = "CREATE STREAM t (a INT, ts BIGINT) WITH ('connector' = 'files', 'path' = 'in', 'format' = 'json', 'event.time.field' = 'ts')"
+    Path("q.sql").write_text(f"{source}; SELECT SUM(a) AS n FROM t WINDOW TUMBLING(1m)")
+
+    def told(*options: str) -> str:
+        return windrow("explain", "q.sql", *options).stdout
+
+    assert "scan: JSON files" in told()
+    assert "scan: JSON text" in told("--set", "engine.fast_paths=off")
+    assert "state: on the executors, in buckets" in told("--set", "state.home=distributed", "--set", "state.buckets=3")
+    assert "the executors cannot reach the state folder" in told("--state", "hdfs://name/state")
+    refused = windrow("explain", "q.sql", "--set", "state.homes=resident")
+    assert refused.exit_code == 2
+    assert "[WR616]" in refused.stderr

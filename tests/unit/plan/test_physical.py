@@ -8,7 +8,7 @@ import pytest
 
 from windrow.catalog import build_catalog
 from windrow.plan import plan_script
-from windrow.plan.physical import PhysicalPlan, RunFacts, SourceFacts, StateFacts, default_facts, physical_plan
+from windrow.plan.physical import PhysicalPlan, RunFacts, RunWishes, SourceFacts, StateFacts, expected_facts, physical_plan
 from windrow.plan.physical.scans import ARROW_TYPES
 from windrow.plan.physical.strategies import (
     Accounting,
@@ -111,7 +111,7 @@ def test_every_way_of_a_choice_has_words_of_its_own() -> None:
 
 def with_facts(sql: str, **found: object) -> PhysicalPlan:
     job = job_of(sql)
-    return physical_plan(job, replace(default_facts(job), **found))  # type: ignore[arg-type]  # by name, checked by the dataclass
+    return physical_plan(job, replace(expected_facts(job, RunWishes()), **found))  # type: ignore[arg-type]  # by name, checked by the dataclass
 
 
 def test_state_on_the_executors_ends_a_shared_pass() -> None:

@@ -39,6 +39,18 @@ class StateFacts:
 
 
 @dataclass(frozen=True)
+class RunWishes:
+    """What the settings of a run say that decides how operators work. ``is_bounded``: it takes what is there and ends."""
+
+    state: StateFacts = StateFacts()
+    has_fast_paths: bool = True
+    is_bounded: bool = False
+
+
+NO_WISHES = RunWishes()
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """``counting_sinks`` are statements whose sinks count the rows that they read.
 
@@ -57,16 +69,17 @@ class RunFacts:
         return self.sources.get(name, SourceFacts())
 
 
-def default_facts(job: Job) -> RunFacts:
-    """For a run with default settings on this machine."""
+def expected_facts(job: Job, wishes: RunWishes) -> RunFacts:
+    """For a run on this machine that has not begun, with such settings."""
     unbuffered = (write for write in job.writes if not write.outage.is_buffered)
     counting = frozenset(write.input for write in unbuffered if CONNECTORS[write.connector].counts_rows(dict(write.options)))
-    return RunFacts({read.name: _source_facts(read) for read in job.reads}, counting, job.needs_ticks)
+    sources = {read.name: _source_facts(read, has_fast_scan=wishes.has_fast_paths) for read in job.reads}
+    return RunFacts(sources, counting, job.needs_ticks and not wishes.is_bounded, wishes.state)
 
 
-def _source_facts(read: Read) -> SourceFacts:
+def _source_facts(read: Read, *, has_fast_scan: bool) -> SourceFacts:
     spec, options = CONNECTORS[read.connector], dict(read.options)
     shape = spec.source_shape(options)
     stated = options.get("partitions", "")
     partitions = int(stated) if stated.isdecimal() else spec.source_partitions or 1
-    return SourceFacts(shape.text_format, partitions, shape.keeps_original, shape.has_fast_scan)
+    return SourceFacts(shape.text_format, partitions, shape.keeps_original, shape.has_fast_scan and has_fast_scan)

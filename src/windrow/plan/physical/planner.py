@@ -7,7 +7,7 @@ from typing import assert_never
 from windrow.aggregates import find_aggregate
 from windrow.model.policies import MissingTableRow
 from windrow.plan.physical.aggregations import aggregate_choices, is_on_executors, is_shared_now
-from windrow.plan.physical.facts import RunFacts, default_facts
+from windrow.plan.physical.facts import NO_WISHES, RunFacts, expected_facts
 from windrow.plan.physical.renames import driver_columns, is_only_renamed
 from windrow.plan.physical.scans import accounting_choice, cache_choice, scan_choice, sink_counted_stage, sole_join
 from windrow.plan.physical.spec import Choice, OperatorSpec, PhysicalPlan
@@ -43,7 +43,7 @@ IN_TURN = frozenset({"LAG", "LEAD", "ROW_NUMBER", "FIRST_VALUE", "LAST_VALUE", "
 
 def physical_plan(job: Job, facts: RunFacts | None = None) -> PhysicalPlan:
     """``facts`` are those of a run; None: those of a run with default settings."""
-    return _Planner(job, default_facts(job) if facts is None else facts).plan()
+    return _Planner(job, expected_facts(job, NO_WISHES) if facts is None else facts).plan()
 
 
 class _Planner:
