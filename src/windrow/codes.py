@@ -152,6 +152,13 @@ OTHER_CODES: dict[str, str] = {
     "WR932": "the address of a server cannot be listened on",
     "WR933": "a server does not answer, or its address makes no sense",
     "WR934": "a server refused a request",
+    "WR935": "a windrow.yaml that a server cannot take",
+    "WR936": "an amount of memory that cannot be understood",
+    "WR937": "a job of a server has changed since a plan was made, or is being changed",
+    "WR938": "an environment is protected",
+    "WR939": "a new text changes what the state of a job means, and needs a plan",
+    "WR940": "a plan is not approved, or may not be by the one who asks",
+    "WR941": "a change of a server's job did not come to its end",
 }
 
 DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CONFIG_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)

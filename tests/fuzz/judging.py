@@ -11,10 +11,9 @@ from types import FrameType
 
 import windrow
 from windrow.cli.codes import BARE_PLACEHOLDER
-from windrow.cli.fmt import layout
 from windrow.compiler import Compiled
 from windrow.errors import SqlError, UsageError
-from windrow.sql import parse
+from windrow.sql import canonical_layout, parse
 from windrow.sql.dialect import all_comments
 
 WATCHDOG_SECONDS = 120
@@ -82,7 +81,7 @@ def _judge_layout(text: str) -> str | None:
     formatted = _lay_out(text)
     if formatted is None:
         return None
-    assert layout(formatted, "fuzz") == formatted
+    assert canonical_layout(formatted, "fuzz") == formatted
     assert sorted(_comments(formatted)) == sorted(_comments(text))
     assert parse(formatted, "fuzz", {}).statements == parse(text, "fuzz", {}).statements
     return formatted
@@ -95,7 +94,7 @@ def _comments(text: str) -> list[str]:
 
 def _lay_out(text: str) -> str | None:
     try:
-        return layout(text, "fuzz")
+        return canonical_layout(text, "fuzz")
     except UsageError as error:
         if error.code != BARE_PLACEHOLDER:
             raise

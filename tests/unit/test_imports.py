@@ -123,7 +123,7 @@ MAY_IMPORT["presets"] = {"errors"}
 MAY_IMPORT["config"] = {*BELOW_JOBS, "jobs.options"}
 MAY_IMPORT["testing"] = {*BELOW_JOBS, "jobs", "config"}
 MAY_IMPORT["api"] = {*BELOW_JOBS, "jobs"}
-MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "api"}
+MAY_IMPORT["server"] = {*BELOW_JOBS, "jobs", "config", "api"}
 MAY_IMPORT["cli"] = {*BELOW_JOBS, "jobs", "config", "presets", "testing", "api", "server"}
 # The list of all codes, for the documentation.
 MAY_IMPORT["__main__"] = {"cli"}

@@ -61,6 +61,9 @@ def _option(name: str, text: str, metavar: str | None = None) -> typer.models.Op
 
 
 Env = Annotated[str | None, _option("--env", "An environment of windrow.yaml, such as prod.", "NAME")]
+AtServer = Annotated[
+    str | None, _option("--server", "Ask a server of jobs, in the place of a state folder; FILE may be the name of a job.", "URL")
+]
 SqlFile = Annotated[str, typer.Argument(metavar="FILE", help="A SQL file; - reads standard input.", show_default=False)]
 SqlFiles = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)]
 CaseFiles = Annotated[

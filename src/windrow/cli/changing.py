@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, Reach, SqlFile, State
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, SqlFile, State
 from windrow.cli.files import read_sql, shown_name
 from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
+    from windrow.cli.remote_changes import Remote
     from windrow.jobs.switching import JobSwitch, Review
 
 NOTHING, SAFE, DECIDE = 0, 3, 4
@@ -25,20 +26,46 @@ TextOf = Annotated[int | None, typer.Option("--text", help="Print the SQL text o
 
 
 def plan_change(
-    file: SqlFile, state: State = None, form: FormOption = Form.text, exit_code: ExitCode = False, settings: Reach = None
+    file: SqlFile,
+    state: State = None,
+    form: FormOption = Form.text,
+    exit_code: ExitCode = False,
+    settings: Reach = None,
+    server: AtServer = None,
+    env: Env = None,
 ) -> None:
     """Show what a changed file would do to the state of its jobs, and change nothing."""
+    if (remote := _remote(server, file, env, state)) is not None:
+        from windrow.cli.remote_changes import plan_there
+
+        plan_there(remote, form)
+        return
     reviews = [switch.review() for switch in _switches(file, state, settings)]
     if form is Form.json:
-        _print_json([_record(review) for review in reviews])
+        from windrow.jobs.change_records import review_record
+
+        _print_json([review_record(review) for review in reviews])
     else:
         print("\n\n".join(_text(review) for review in reviews))
     if exit_code:
         raise typer.Exit(max((_exit(review) for review in reviews), default=NOTHING))
 
 
-def apply_change(file: SqlFile, state: State = None, yes: Yes = False, message: Message = "", settings: Reach = None) -> None:
+def apply_change(
+    file: SqlFile,
+    state: State = None,
+    yes: Yes = False,
+    message: Message = "",
+    settings: Reach = None,
+    server: AtServer = None,
+    env: Env = None,
+) -> None:
     """Carry the state of a file's jobs over to its present text. A job that runs is refused; the next run goes on from there."""
+    if (remote := _remote(server, file, env, state)) is not None:
+        from windrow.cli.remote_changes import apply_there
+
+        apply_there(remote, yes=yes)
+        return
     from windrow.jobs.switching import refused
 
     switches = [(switch, switch.review()) for switch in _switches(file, state, settings)]
@@ -58,9 +85,21 @@ def apply_change(file: SqlFile, state: State = None, yes: Yes = False, message: 
 
 
 def roll_back(
-    file: SqlFile, to: Version = None, state: State = None, yes: Yes = False, message: Message = "", settings: Reach = None
+    file: SqlFile,
+    to: Version = None,
+    state: State = None,
+    yes: Yes = False,
+    message: Message = "",
+    settings: Reach = None,
+    server: AtServer = None,
+    env: Env = None,
 ) -> None:
     """Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again."""
+    if (remote := _remote(server, file, env, state)) is not None:
+        from windrow.cli.remote_changes import roll_back_there
+
+        roll_back_there(remote, to, yes=yes)
+        return
     from windrow.jobs.pending import pending_rollback
     from windrow.jobs.switching import rollback_target
 
@@ -78,15 +117,28 @@ def roll_back(
         print(f"job {name} is rolled back; {undone:,} batches will run again. Its text: windrow history {file} --text {_present(switch)}")
 
 
-def show_history(file: SqlFile, state: State = None, form: FormOption = Form.text, text: TextOf = None, settings: Reach = None) -> None:
+def show_history(
+    file: SqlFile,
+    state: State = None,
+    form: FormOption = Form.text,
+    text: TextOf = None,
+    settings: Reach = None,
+    server: AtServer = None,
+    env: Env = None,
+) -> None:
     """List the versions of a file's jobs: who changed what, when, and which batches each has run."""
+    if (remote := _remote(server, file, env, state)) is not None:
+        from windrow.cli.remote_changes import history_there
+
+        history_there(remote, form)
+        return
+    from windrow.jobs.change_records import version_records
     from windrow.jobs.job_versions import versions_of
 
     records: list[dict[str, Any]] = []
     for switch in _switches(file, state, settings):
         known = versions_of(switch.folder)
-        ends = [later.since for later in known[1:]] + [None]
-        records += [_version(switch.job.name, one, end) for one, end in zip(known, ends, strict=True)]
+        records += version_records(switch)
         if text is not None and (found := next((one for one in known if one.number == text), None)) is not None:
             print(found.card["sql"])
             return
@@ -106,6 +158,21 @@ def show_history(file: SqlFile, state: State = None, form: FormOption = Form.tex
         batches = f"{one['from_batch']} to {'now' if one['to_batch'] is None else one['to_batch']}"
         made.add_row(one["job"], str(one["version"]), batches, one["class"], one["at"], one["by"], one["commit"][:10], what)
     screen().print(made)
+
+
+def _remote(server: str | None, file: str, env: str | None, state: str | None) -> Remote | None:
+    """The job of a server, where one is named."""
+    from windrow.errors import UsageError
+
+    if server is None:
+        if env is not None:
+            raise UsageError(codes.CONFLICT, "--env says which job of a server is meant", "name the server, too: --server URL")
+        return None
+    if state is not None:
+        raise UsageError(codes.CONFLICT, "--server and --state exclude each other", "a server knows the folders of its jobs")
+    from windrow.cli.remote_changes import Remote
+
+    return Remote(server, file, env or "")
 
 
 def _switches(file: str, state: str | None, settings: list[str] | None) -> list[JobSwitch]:
@@ -164,46 +231,6 @@ def _outcome(review: Review) -> list[str]:
     ]
     lines += [f"  stays    {each}" for each in review.lasting]
     return [*lines, "  apply    takes as long as writing the state once; the job must not run. Next: windrow apply, then windrow run"]
-
-
-def _record(review: Review) -> dict[str, Any]:
-    return {
-        "job": review.job,
-        "version": review.version,
-        "batch": review.batch,
-        "class": review.klass.value if review.changes else None,
-        "can_apply": review.can_apply,
-        "obstacles": review.obstacles,
-        "open_windows": dict(review.open_windows),
-        "what_stays": review.lasting,
-        "changes": [
-            {
-                "statement": change.statement,
-                "what": change.what,
-                "class": change.klass.value,
-                "reason": change.reason,
-                "state": change.state,
-                "refused": change.refused or None,
-            }
-            for change in review.changes
-        ],
-    }
-
-
-def _version(job: str, one: Any, end: int | None) -> dict[str, Any]:
-    switch = one.switch
-    return {
-        "job": job,
-        "version": one.number,
-        "from_batch": one.since + 1,
-        "to_batch": end,
-        "class": switch.get("class", ""),
-        "at": switch.get("at", ""),
-        "by": switch.get("by", ""),
-        "commit": switch.get("commit", ""),
-        "message": switch.get("message") or (f"back to version {switch['rolled_back_to']}" if "rolled_back_to" in switch else ""),
-        "changes": switch.get("changes", []),
-    }
 
 
 def _user() -> str:

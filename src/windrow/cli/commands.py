@@ -48,6 +48,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("deployments:status", "Show how a job of a server is."),
     "stop": ("deployments:stop", "Stop a job of a server; it goes on from there when it is started again."),
     "start": ("deployments:start", "Start a job of a server that was stopped, has failed or has ended."),
+    "pause": (
+        "deployments:pause",
+        "Stop a job of a server after its batch and keep its Spark ready; windrow start goes on at once.",
+    ),
     "restart": ("deployments:restart", "Stop a job of a server and start it again."),
     "logs": ("deployments:logs", "Print the end of the log of a server's job."),
     "demo": ("run:demo", "Watch it work: candles over made-up trades, some of them late, some broken."),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from windrow.cli.arguments import SqlFile
+from windrow.cli.arguments import Env, SqlFile
 
 if TYPE_CHECKING:
     from windrow.server.client import Client
@@ -29,32 +29,37 @@ TokenFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Whether to wait until it has come to that.")]
-_LOCAL = "http://127.0.0.1:8484"
+LOCAL = "http://127.0.0.1:8484"
 _PATIENCE = 180.0
-_SETTLED = {"running": ("running", "waiting", "failed", "ended"), "stopped": ("stopped", "failed", "ended")}
+_SETTLED = {
+    "running": ("running", "waiting", "queued", "failed", "ended"),
+    "stopped": ("stopped", "failed", "ended"),
+    "paused": ("paused", "failed"),
+}
 
 
 def deploy(
     file: SqlFile,
     name: Annotated[str | None, typer.Option("--name", help="The job's name; that of the file where left out.", show_default=False)] = None,
     message: Annotated[str, typer.Option("--message", "-m", help="What changes, for the history.", show_default=False)] = "",
-    server: Server = _LOCAL,
+    env: Env = None,
+    server: Server = LOCAL,
     token_file: TokenFile = None,
     wait: Wait = True,
 ) -> None:
     """Give a file to a server, as a new job or as a new version of one, and run it there."""
     from windrow.cli.files import read_sql, stem
 
-    client, chosen = _client(server, token_file), name or stem(file)
-    job = client.deploy(chosen, read_sql(file), message)
-    print(f"{chosen}: version {job['version']} is deployed")
+    client, chosen = client_of(server, token_file), name or stem(file)
+    job = client.deploy(chosen, read_sql(file), message, env=env or "", project=project_text(file))
+    print(f"{job['name']}: version {job['version']} is deployed")
     if wait:
-        _await(client, chosen, "running")
+        _await(client, job["name"], "running")
 
 
-def list_jobs(server: Server = _LOCAL, token_file: TokenFile = None, as_json: AsJson = False) -> None:
+def list_jobs(server: Server = LOCAL, token_file: TokenFile = None, as_json: AsJson = False) -> None:
     """List the jobs of a server."""
-    jobs = _client(server, token_file).jobs()
+    jobs = client_of(server, token_file).jobs()
     if as_json:
         print(json.dumps(jobs))
         return
@@ -67,9 +72,9 @@ def list_jobs(server: Server = _LOCAL, token_file: TokenFile = None, as_json: As
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def status(name: Name, server: Server = _LOCAL, token_file: TokenFile = None, as_json: AsJson = False) -> None:
+def status(name: Name, server: Server = LOCAL, token_file: TokenFile = None, as_json: AsJson = False) -> None:
     """Show how a job of a server is."""
-    job = _client(server, token_file).job(name)
+    job = client_of(server, token_file).job(name)
     if as_json:
         print(json.dumps(job))
         return
@@ -79,35 +84,40 @@ def status(name: Name, server: Server = _LOCAL, token_file: TokenFile = None, as
         print(f"  {one['job']}: batch {one['batch_id']}, {counts}")
 
 
-def stop(name: Name, server: Server = _LOCAL, token_file: TokenFile = None, wait: Wait = True) -> None:
+def stop(name: Name, server: Server = LOCAL, token_file: TokenFile = None, wait: Wait = True) -> None:
     """Stop a job of a server; it goes on from there when it is started again."""
-    _wish(_client(server, token_file), name, "stopped", wait)
+    _wish(client_of(server, token_file), name, "stopped", wait)
 
 
-def start(name: Name, server: Server = _LOCAL, token_file: TokenFile = None, wait: Wait = True) -> None:
+def start(name: Name, server: Server = LOCAL, token_file: TokenFile = None, wait: Wait = True) -> None:
     """Start a job of a server that was stopped, has failed or has ended."""
-    _wish(_client(server, token_file), name, "running", wait)
+    _wish(client_of(server, token_file), name, "running", wait)
 
 
-def restart(name: Name, server: Server = _LOCAL, token_file: TokenFile = None) -> None:
+def pause(name: Name, server: Server = LOCAL, token_file: TokenFile = None, wait: Wait = True) -> None:
+    """Stop a job of a server after its batch and keep its Spark ready; windrow start goes on at once."""
+    _wish(client_of(server, token_file), name, "paused", wait)
+
+
+def restart(name: Name, server: Server = LOCAL, token_file: TokenFile = None) -> None:
     """Stop a job of a server and start it again."""
-    _client(server, token_file).restart(name)
+    client_of(server, token_file).restart(name)
     print(f"{name} is being restarted")
 
 
 def logs(
     name: Name,
-    server: Server = _LOCAL,
+    server: Server = LOCAL,
     token_file: TokenFile = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=5000, help="How many, from the end.")] = 100,
 ) -> None:
     """Print the end of the log of a server's job."""
-    for line in _client(server, token_file).log(name, lines):
+    for line in client_of(server, token_file).log(name, lines):
         print(line)
 
 
 def _wish(client: Client, name: str, desired: str, wait: bool) -> None:
-    (client.start if desired == "running" else client.stop)(name)
+    {"running": client.start, "stopped": client.stop, "paused": client.pause}[desired](name)
     if wait:
         _await(client, name, desired)
     else:
@@ -125,7 +135,7 @@ def _await(client: Client, name: str, desired: str) -> None:
         raise typer.Exit(1)
 
 
-def _client(server: str, token_file: Path | None) -> Client:
+def client_of(server: str, token_file: Path | None) -> Client:
     from windrow.errors import UsageError
     from windrow.server.client import Client
     from windrow.settings import load_settings
@@ -136,6 +146,18 @@ def _client(server: str, token_file: Path | None) -> Client:
         return Client(server, token_file.read_text(encoding="utf-8").strip())
     except OSError as error:
         raise UsageError("WR928", f"{token_file} cannot be read: {error.strerror}", "--token-file names a file with a token") from error
+
+
+def project_text(file: str) -> str:
+    """The windrow.yaml that holds for a file; empty where there is none."""
+    from windrow.config import find_project
+    from windrow.server.texts import project_of
+
+    found = find_project(file)
+    if found is None:
+        return ""
+    project_of(found.source.text, found.folder)
+    return found.source.text
 
 
 def _sentence(job: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Env, Form, FormOption, Reach, State, Target
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, State, Target
 from windrow.cli.state_option import opened_state
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only those of this type, such as job.state; repeatable.", metavar="TYPE")]
@@ -30,8 +30,15 @@ def show_events(
     form: FormOption = Form.text,
     settings: Reach = None,
     env: Env = None,
+    server: AtServer = None,
 ) -> None:
     """Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."""
+    if server is not None:
+        _refuse_with_server(state, types, job)
+        from windrow.cli.remote_changes import Remote, events_there
+
+        events_there(Remote(server, target, env or ""), follow=follow, most=limit, form=form)
+        return
     readers = _readers(target, state, job, settings, env)
     wanted = _types(types)
     found = [event for event in _more(readers) if not wanted or event["type"] in wanted]
@@ -42,6 +49,14 @@ def show_events(
         for event in _more(readers):
             if not wanted or event["type"] in wanted:
                 print(_line(event, form), flush=True)
+
+
+def _refuse_with_server(state: str | None, types: list[str] | None, job: str | None) -> None:
+    from windrow.errors import UsageError
+
+    for option, value in (("--state", state), ("--type", types), ("--job", job)):
+        if value is not None:
+            raise UsageError(codes.CONFLICT, f"--server and {option} exclude each other", f"leave {option} away")
 
 
 def _readers(target: str, state: str | None, job: str | None, settings: list[str] | None, env: str | None) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from windrow.jobs.options import Mode
     from windrow.plan.stages import Job
     from windrow.serving import Listen, Serving
+    from windrow.serving.endpoints import Pausing
 
 _GLANCE = 0.25
 LOG = "spark.log"
@@ -121,7 +123,19 @@ def _run(launches: Sequence[Launch], request: RunRequest, console: Console, serv
     with StopWish() as wish:
         try:
             loads = None if request.is_silent else Loads(lambda line: say(console, line, style="dim"))
-            run_jobs(_started(launches, request, spark, loads, serving), wish, request, console)
+            pausing = serving.pausing if not isinstance(serving, Unheard) else None
+
+            def is_paused() -> bool:
+                return pausing is not None and pausing.wanted.is_set()
+
+            while True:
+                run_jobs(_started(launches, request, spark, loads, serving), wish, request, console, is_paused)
+                if pausing is None or isinstance(serving, Unheard) or not is_paused():
+                    break
+                _await_resumption(pausing, wish)
+                if wish.asked:
+                    break
+                serving.unwatch()
         except Exception as error:
             lost = _loss(error, java, [job for launch in launches for job in launch.compiled.plan.jobs])
             if lost is None:
@@ -132,6 +146,14 @@ def _run(launches: Sequence[Launch], request: RunRequest, console: Console, serv
             raise SystemExit(wish.exit_code) from None
         finally:
             stop_session(spark)
+
+
+def _await_resumption(pausing: Pausing, wish: StopWish) -> None:
+    """The jobs have stopped after a batch; Spark stays ready for them to go on."""
+    pausing.reached.set()
+    while pausing.wanted.is_set() and not wish.asked:
+        time.sleep(_GLANCE)
+    pausing.reached.clear()
 
 
 def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads: Loads | None, serving: Serving | Unheard) -> Jobs:

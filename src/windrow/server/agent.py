@@ -1,4 +1,4 @@
-"""Asking a job how it is: HTTP over the socket in its folder."""
+"""Asking a job how it is, and to pause: HTTP over the socket in its folder."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _OverSocket(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(path: Path, target: str, timeout: float = 2.0) -> dict[str, Any] | None:
+def ask(path: Path, target: str, method: str = "GET", timeout: float = 2.0) -> dict[str, Any] | None:
     """None where the job does not answer, for whatever reason: it starts, ends, or is busy with something else."""
     connection = _OverSocket(path, timeout)
     try:
-        connection.request("GET", target)
+        connection.request(method, target)
         answer = connection.getresponse()
         found = json.loads(answer.read())
         return found if isinstance(found, dict) else {"items": found}

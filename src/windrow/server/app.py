@@ -5,23 +5,29 @@ from __future__ import annotations
 import threading
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, JSONResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
+from windrow.server.api.changes import changes
 from windrow.server.api.live import live_stream
 from windrow.server.api.problems import add_problems
 from windrow.server.api.routes import api
-from windrow.server.api.security import Guard, NotAllowedError
+from windrow.server.api.security import Guard, NotAllowedError, Rate, scope_of
+from windrow.server.api.texts import texts
 from windrow.server.api.views import views
+from windrow.server.changing import Changing
 from windrow.server.service import Service
 
 PAGE = Path(__file__).parent / "page"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-def make_app(service: Service, hosts: frozenset[str] = LOOPBACK) -> FastAPI:
+def make_app(service: Service, hosts: frozenset[str] = LOOPBACK, rate: Rate | None = None) -> FastAPI:
     """``hosts`` are the names by which the server may be called."""
     app = FastAPI(
         title="Windrow",
@@ -33,11 +39,15 @@ def make_app(service: Service, hosts: frozenset[str] = LOOPBACK) -> FastAPI:
     )
     app.state.service = service
     app.state.closing = threading.Event()
-    app.add_middleware(Guard, hosts=hosts)
+    app.state.changing = Changing(service, app.state.closing)
+    app.add_middleware(Guard, hosts=hosts, rate=rate)
     add_problems(app)
-    app.include_router(api)
-    app.include_router(views)
-    app.include_router(live_stream)
+    for router in (api, texts, views, live_stream, changes):
+        for route in router.routes:
+            if isinstance(route, APIRoute) and (scope := scope_of(route)) is not None:
+                route.openapi_extra = {"security": [{"bearer": [scope]}]}
+        app.include_router(router)
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
 
     @app.exception_handler(NotAllowedError)
     def not_allowed(_: Request, error: NotAllowedError) -> JSONResponse:
@@ -59,3 +69,13 @@ def make_app(service: Service, hosts: frozenset[str] = LOOPBACK) -> FastAPI:
 
     app.mount("/page", StaticFiles(directory=PAGE), name="page")
     return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI 3.1, with how one signs in: each operation names the scope that it needs."""
+    if app.openapi_schema is None:
+        told = get_openapi(title=app.title, version=app.version, openapi_version="3.1.0", description=app.description, routes=app.routes)
+        schemes = {"bearer": {"type": "http", "scheme": "bearer", "description": "a token; each operation names the scope that it needs"}}
+        told.setdefault("components", {})["securitySchemes"] = schemes
+        app.openapi_schema = told
+    return app.openapi_schema

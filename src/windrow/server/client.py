@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from windrow.settings import user_folder
 
 DEFAULT_URL = "http://127.0.0.1:8484"
 _TIMEOUT = 30.0
+_PAGE, _GLANCE = 500, 0.3
 
 
 def default_data() -> Path:
@@ -51,48 +53,121 @@ class Client:
                 "WR928", f"there is no token for {url}", "--token-file FILE, or WINDROW_TOKEN; windrow serve prints where the first one is"
             )
 
-    # Jobs
+    # Jobs. A deployment is named by its pipeline, and @environment where it has one.
 
     def jobs(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._ask("GET", "/pipelines")
-        return found
+        """Every one, however many pages that takes."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = self._ask("GET", f"/pipelines?{urlencode({'limit': _PAGE, 'cursor': found[-1]['name'] if found else ''})}")
+            found += page
+            if len(page) < _PAGE:
+                return found
 
     def job(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._ask("GET", f"/deployments/{quote(name, safe='')}")
-        return found
+        return self._one("GET", f"/deployments/{_in_path(name)}")
 
-    def deploy(self, name: str, sql: str, message: str = "", *, start: bool = True) -> dict[str, Any]:
-        found: dict[str, Any] = self._ask("POST", "/pipelines", {"name": name, "sql": sql, "message": message, "start": start})
-        return found
+    def deploy(self, name: str, sql: str, message: str = "", *, start: bool = True, env: str = "", project: str = "") -> dict[str, Any]:
+        """The job, after the operation that a change of its state may take."""
+        told = self._one(
+            "POST", "/pipelines", {"name": name, "sql": sql, "message": message, "start": start, "env": env, "project": project}
+        )
+        if told["operation"] is not None:
+            self.wait(told["operation"])
+        return self.job(told["job"]["name"])
 
     def start(self, name: str) -> None:
-        self._ask("PATCH", f"/deployments/{quote(name, safe='')}", {"desired": "running"})
+        self._desire(name, "running")
 
     def stop(self, name: str) -> None:
-        self._ask("PATCH", f"/deployments/{quote(name, safe='')}", {"desired": "stopped"})
+        self._desire(name, "stopped")
+
+    def pause(self, name: str) -> None:
+        """Stopped after its batch, with Spark kept ready; ``start`` goes on."""
+        self._desire(name, "paused")
 
     def restart(self, name: str) -> None:
-        self._ask("POST", f"/deployments/{quote(name, safe='')}/restart")
+        self._ask("POST", f"/deployments/{_in_path(name)}/restart")
+
+    def remove(self, name: str) -> None:
+        """With its state."""
+        self._ask("DELETE", f"/pipelines/{_in_path(name)}")
+
+    def _desire(self, name: str, desired: str) -> None:
+        self._ask("PATCH", f"/deployments/{_in_path(name)}", {"desired": desired})
 
     def versions(self, name: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._ask("GET", f"/pipelines/{quote(name, safe='')}/versions")
-        return found
+        return self._many(f"/pipelines/{_in_path(name)}/versions")
 
     def log(self, name: str, lines: int = 200) -> list[str]:
-        found: list[str] = self._ask("GET", f"/deployments/{quote(name, safe='')}/logs?lines={lines}")["lines"]
+        found: list[str] = self._ask("GET", f"/deployments/{_in_path(name)}/logs?lines={lines}")["lines"]
         return found
 
-    def events(self, pipeline: str | None = None, most: int = 100) -> list[dict[str, Any]]:
-        query = {"most": most, **({"pipeline": pipeline} if pipeline else {})}
-        found: list[dict[str, Any]] = self._ask("GET", f"/events?{urlencode(query)}")
-        return found
+    def events(self, pipeline: str | None = None, most: int = 100, after: int | None = None) -> list[dict[str, Any]]:
+        """The newest, or those after one."""
+        query: dict[str, Any] = {"most": most, **({"pipeline": pipeline} if pipeline else {})}
+        return self._many(f"/events?{urlencode(query if after is None else {**query, 'after': after})}")
+
+    # Changes
+
+    def plan(self, name: str, sql: str | None = None, *, version: int | None = None, env: str = "", project: str = "") -> dict[str, Any]:
+        body = {"sql": sql, "version": version, "env": env, "project": project}
+        return self._one("POST", f"/pipelines/{_in_path(name)}/plans", body)
+
+    def approve(self, plan: str) -> dict[str, Any]:
+        return self._one("POST", f"/plans/{_in_path(plan)}/approve")
+
+    def apply(self, plan: str, *, key: str = "") -> dict[str, Any]:
+        """The operation, when it has ended. ``key`` makes asking twice one wish."""
+        return self.wait(self._one("POST", f"/plans/{_in_path(plan)}/apply", None, {"Idempotency-Key": key} if key else {}))
+
+    def rollback(self, name: str, to: int | None = None) -> dict[str, Any]:
+        return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/rollback", {"to": to}))
+
+    def restore(self, name: str, batch: int, job: str | None = None) -> dict[str, Any]:
+        return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/restore", {"batch": batch, "job": job}))
+
+    def promote(self, name: str, to: str) -> dict[str, Any]:
+        """A plan to run its version in another environment."""
+        return self._one("POST", f"/deployments/{_in_path(name)}/promote", {"to": to})
+
+    def history(self, name: str) -> list[dict[str, Any]]:
+        return self._many(f"/deployments/{_in_path(name)}/history")
+
+    def diff(self, pipeline: str, env1: str, env2: str) -> dict[str, Any]:
+        return self._one("GET", f"/pipelines/{_in_path(pipeline)}/diff?{urlencode({'env1': env1, 'env2': env2})}")
+
+    def wait(self, operation: Mapping[str, Any], most_seconds: float = 600.0) -> dict[str, Any]:
+        """Until it has ended. One that failed is an error, with its code."""
+        deadline, told = time.monotonic() + most_seconds, dict(operation)
+        while told["state"] in ("pending", "running"):
+            if time.monotonic() > deadline:
+                raise JobError("WR941", f"operation {told['id']} goes on: {told['step']}", f"GET {self.url}/api/v1/operations/{told['id']}")
+            time.sleep(_GLANCE)
+            told = self._one("GET", f"/operations/{told['id']}")
+        if told["state"] == "failed":
+            error = told["content"].get("error", {})
+            raise JobError(str(error.get("code", "WR941")), str(error.get("title", told["step"])), error.get("hint"))
+        return told
+
+    def query(self, sql: str) -> dict[str, Any]:
+        """Rows of the system tables: ``SELECT name, observed FROM system.jobs``."""
+        return self._one("POST", "/query", {"query": sql})
 
     # How it is asked
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _one(self, method: str, path: str, body: Mapping[str, Any] | None = None, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask(method, path, body, more)
+        return found
+
+    def _many(self, path: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._ask("GET", path)
+        return found
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, more: Mapping[str, str] | None = None) -> Any:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._netloc, timeout=_TIMEOUT)
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **(more or {})}
         try:
             connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
@@ -121,3 +196,7 @@ def _diagnostics(told: Mapping[str, Any]) -> Iterator[str]:
     for one in told.get("diagnostics", ()):
         place = f"line {one['line']}, column {one['column']}: " if one.get("line") else ""
         yield f"  [{one['code']}] {place}{one['message']}" + (f"\n    hint: {one['hint']}" if one.get("hint") else "")
+
+
+def _in_path(name: str) -> str:
+    return quote(name, safe="")

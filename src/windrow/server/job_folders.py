@@ -17,16 +17,28 @@ from typing import Any
 # A Unix socket's path has 107 bytes at most.
 _LONGEST_SOCKET = 100
 _LOGS_KEPT = 10
+PROJECT_FILE = "windrow.yaml"
 
 
 @dataclass(frozen=True)
 class JobFolder:
+    """``root`` is the folder of all jobs."""
+
     root: Path
-    pipeline: str
+    # Of the deployment: that of the pipeline, and @environment where it has one.
+    name: str
+
+    @property
+    def pipeline(self) -> str:
+        return self.name.partition("@")[0]
+
+    @property
+    def env(self) -> str:
+        return self.name.partition("@")[2]
 
     @property
     def path(self) -> Path:
-        return self.root / "jobs" / self.pipeline
+        return self.root / self.name
 
     @property
     def state(self) -> Path:
@@ -40,6 +52,11 @@ class JobFolder:
     @property
     def process(self) -> Path:
         return self.path / "process.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the process of the job for as long as it lives."""
+        return self.path / "process.lock"
 
     @property
     def exit(self) -> Path:
@@ -60,18 +77,30 @@ class JobFolder:
         short = hashlib.sha256(os.fsencode(beside.absolute())).hexdigest()[:16]
         return Path(tempfile.gettempdir(), f"windrow-{os.getuid()}-{short}.sock")
 
-    def write_sql(self, version: int, text: str) -> Path:
+    def write_version(self, version: int, text: str, project: str, note: dict[str, Any]) -> Path:
+        """The text of a version with its ``windrow.yaml``, and who made it. A version never changes."""
         path = self.sql(version)
         path.parent.mkdir(parents=True, exist_ok=True)
+        if project and not (beside := path.with_name(PROJECT_FILE)).exists():
+            _replace(beside, project)
+        if not (said := path.with_name("version.json")).exists():
+            write_note(said, note)
+        # Last: a version is there when its text is.
         if not path.exists():
             _replace(path, text)
         return path
 
-    def versions(self) -> Iterator[tuple[int, str]]:
+    def versions(self) -> Iterator[SavedVersion]:
         """Oldest first."""
         for path in sorted(self.path.glob(f"versions/*/{self.pipeline}.sql")):
             if path.parent.name.isdigit():
-                yield int(path.parent.name), path.read_text(encoding="utf-8")
+                project = path.with_name(PROJECT_FILE)
+                yield SavedVersion(
+                    int(path.parent.name),
+                    path.read_text(encoding="utf-8"),
+                    project.read_text(encoding="utf-8") if project.exists() else "",
+                    read_note(path.with_name("version.json")),
+                )
 
     def tidy_logs(self) -> None:
         logs = sorted(self.path.glob("logs/*.log"), key=lambda path: path.stat().st_mtime)
@@ -79,9 +108,17 @@ class JobFolder:
             path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
+class SavedVersion:
+    n: int
+    sql: str
+    project: str
+    note: dict[str, Any]
+
+
 def job_folders(root: Path) -> list[JobFolder]:
     """Of every job that was ever deployed here."""
-    return [JobFolder(root, path.parent.name) for path in sorted(root.glob("jobs/*/deployment.json"))]
+    return [JobFolder(root, path.parent.name) for path in sorted(root.glob("*/deployment.json"))]
 
 
 def read_note(path: Path) -> dict[str, Any]:

@@ -1,30 +1,80 @@
-"""The process of a job: ``windrow`` with the arguments that follow, and a note of how it ended for whoever was not there to see it.
+"""The process of a job: ``windrow`` with the arguments that follow, a note of who it is, and one of how it ended.
 
-python -m windrow.server.job_main EXIT_FILE run query.sql --state ...
+python -m windrow.server.job_main FOLDER RUN VERSION MODULE ARGUMENTS...
+
+It notes itself, under a lock that the kernel gives back when it ends, however that is: of two that are started only one is the job, and
+a server that dies right after a start leaves no job that nobody knows.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import fcntl
 import os
 import runpy
+import signal
+import socket
 import sys
+import time
+from pathlib import Path
+
+from windrow.server.job_folders import JobFolder, write_note
+from windrow.storage.host import Host
+
+# Another process is the job already (as sendmail says it: try again later).
+TAKEN = 75
+_TO_END = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
 def main() -> None:
-    exit_file, sys.argv = sys.argv[1], ["windrow", *sys.argv[2:]]
+    own = str(Path(__file__).parent)
+    # Where a cluster's program runs this as a file, modules beside it would go before others of their names.
+    sys.path = [one for one in sys.path if one != own]
+    folder, run, version, module, *rest = sys.argv[1:]
+    path = Path(folder)
+    place = JobFolder(path.parent, path.name)
+    # Kept open until the process ends. It is not handed on to processes that this one starts.
+    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(TAKEN)
+    for stale in (place.exit, place.socket):
+        stale.unlink(missing_ok=True)
+    host = Host.here()
+    note = {"run": run, "version": int(version), "started_at": time.time_ns() // 1_000_000, "host": host.to_json()}
+    write_note(place.process, note)
+    # Until the program has a handler of its own: nothing has begun that would have to be ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    _run(module, rest, place, run, _signals_seen())
+
+
+def _signals_seen() -> socket.socket:
+    """Gets the number of every signal, whoever handles it: an end that somebody asked for is not the end of the input."""
+    seen, written = socket.socketpair()
+    seen.setblocking(False)
+    written.setblocking(False)
+    signal.set_wakeup_fd(written.detach(), warn_on_full_buffer=False)
+    return seen
+
+
+def _was_told(seen: socket.socket) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        return any(number in _TO_END for number in seen.recv(4096))
+    return False
+
+
+def _run(module: str, arguments: list[str], place: JobFolder, run: str, seen: socket.socket) -> None:
+    sys.argv = [module, *arguments]
     code = 1
     try:
-        runpy.run_module("windrow", run_name="__main__")
+        runpy.run_module(module, run_name="__main__")
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         raise
     finally:
-        temporary = f"{exit_file}.tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump({"pid": os.getpid(), "code": code}, file)
-        os.replace(temporary, exit_file)
+        write_note(place.exit, {"run": run, "code": code, "was_told": _was_told(seen)})
 
 
 if __name__ == "__main__":

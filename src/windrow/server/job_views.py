@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
-from windrow.compiler import Compiled, compile_sql
+from windrow.compiler import Compiled
 from windrow.diagnosis.analysis import Analysis, analyze
 from windrow.diagnosis.explained import analysis_json, analysis_text
 from windrow.diagnosis.findings import findings, source_of
@@ -22,7 +21,6 @@ from windrow.observe.batch_record import BatchRecord, PartitionRecord, SourceRec
 from windrow.plan.explain_facts import show_window
 from windrow.plan.stages import Aggregate, Job
 from windrow.server.service import Service
-from windrow.settings import environment
 from windrow.sql.durations import show_duration
 from windrow.storage.local import LocalFolder
 
@@ -55,14 +53,7 @@ def _begun(job: Job, state: LocalFolder) -> ObservedJob | None:
 
 
 def job_file(service: Service, name: str) -> JobFile:
-    job = service.job(name)
-    return JobFile(name, _compiled(name, service.version(name, job.deployment.version).sql), LocalFolder(service.folder(name).state))
-
-
-@lru_cache(maxsize=256)
-def _compiled(name: str, sql: str) -> Compiled:
-    """A version never changes, and every look at a job needs its plan."""
-    return compile_sql(sql, f"{name}.sql", environment())
+    return JobFile(name, service.compiled(name), LocalFolder(service.folder(name).state))
 
 
 def batches(file: JobFile, most: int, after: int | None) -> list[dict[str, Any]]:

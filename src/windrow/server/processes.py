@@ -1,7 +1,7 @@
 """Job processes: started so that they outlive the server, found again by whoever comes after it, and ended in steps.
 
-A process has a session of its own and no pipe to the server. Its note (``process.json``) names it beyond doubt: a number of a process is
-used again, a number with the time of its start is not.
+A process has a session of its own and no pipe to the server. Its note (``process.json``), which it writes itself, names it beyond doubt: a
+number of a process is used again, a number with the time of its start is not.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from windrow.server.job_folders import JobFolder, read_note, write_note
+from windrow.server.job_folders import JobFolder, read_note
+from windrow.server.job_main import TAKEN
+from windrow.server.registry import now_millis
 from windrow.storage.host import Host
 
 _TAIL = 64_000
@@ -37,70 +39,113 @@ class JobProcess:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended. ``code`` is None where nobody can tell; it was killed, then, or the machine went down."""
+    """How a process ended. ``code`` is None where nobody can tell; it was killed, then, or the machine went down.
+
+    ``was_told``: by a signal that asks for the end.
+    """
 
     code: int | None
     message: str
+    was_told: bool = False
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is started: a version of a job in its folder, with arguments for ``windrow run`` and variables for its text."""
+
+    folder: JobFolder
+    version: int
+    arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Launched:
+    process: JobProcess
+    child: subprocess.Popen[bytes]
 
 
 class Processes:
     """Starts processes, and waits for those that it started, so that none stays behind as a zombie."""
 
-    def __init__(self, extra: Sequence[str] = ()) -> None:
-        """``extra`` are arguments that every job gets."""
+    def __init__(self, extra: Sequence[str] = (), submit: Sequence[str] = ()) -> None:
+        """``extra`` are arguments that every job gets; ``submit`` is a command that runs a Python program, if not our own."""
         self._extra = list(extra)
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._submit = list(submit)
+        self._launched: dict[Path, _Launched] = {}
 
-    def start(self, folder: JobFolder, version: int, now: int) -> JobProcess:
-        run = uuid.uuid4().hex[:12]
+    def start(self, asked: Start) -> JobProcess:
+        folder, run = asked.folder, uuid.uuid4().hex[:12]
         log = folder.log(run)
         log.parent.mkdir(parents=True, exist_ok=True)
-        for stale in (folder.exit, folder.socket):
-            stale.unlink(missing_ok=True)
-        words = [
-            "run",
-            str(folder.sql(version)),
-            "--state",
-            str(folder.state),
-            "--quiet",
-            "--listen",
-            f"unix:{folder.socket}",
-            *self._extra,
-        ]
         with open(log, "ab") as output:
             child = subprocess.Popen(
-                [sys.executable, "-m", "windrow.server.job_main", str(folder.exit), *words],
+                [*self._program(), str(folder.path), run, str(asked.version), *self._words(asked)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=folder.path,
+                env=self._environment(asked),
             )
-        self._children[child.pid] = child
-        made = JobProcess(run, version, Host.of(child.pid), now)
-        write_note(folder.process, {"run": run, "version": version, "started_at": now, "host": made.host.to_json()})
+        made = JobProcess(run, asked.version, Host.of(child.pid), now_millis())
+        self._launched[folder.path] = _Launched(made, child)
         folder.tidy_logs()
         return made
 
+    def _program(self) -> list[str]:
+        if self._submit:
+            return [*self._submit, str(Path(__file__).with_name("job_main.py"))]
+        return [sys.executable, "-m", "windrow.server.job_main"]
+
+    def _words(self, asked: Start) -> list[str]:
+        """The module to run and its arguments."""
+        folder = asked.folder
+        place = ["--state", str(folder.state), "--quiet", "--listen", f"unix:{folder.socket}"]
+        return ["windrow", "run", str(folder.sql(asked.version)), *place, *asked.arguments, *self._extra]
+
+    def _environment(self, asked: Start) -> dict[str, str]:
+        from windrow.settings import environment
+
+        return {**environment(), **asked.variables}
+
+    def current(self, folder: JobFolder) -> JobProcess | None:
+        """The process of a job that was started last, whoever started it and whether it runs or not."""
+        noted = known_process(folder)
+        launched = self._launched.get(folder.path)
+        if launched is None or (noted is not None and noted.run == launched.process.run):
+            return noted
+        if launched.child.poll() == TAKEN:
+            # Another process is the job; it may not have noted itself yet.
+            del self._launched[folder.path]
+            return known_process(folder)
+        return launched.process
+
+    def ending(self, folder: JobFolder, process: JobProcess) -> Ending:
+        """Of one that is not alive any more. One that ended before it noted anything is known by its exit code, if it was started here."""
+        note = read_note(folder.exit)
+        code = note.get("code") if note.get("run") == process.run else None
+        launched = self._launched.get(folder.path)
+        if code is None and launched is not None and launched.process.run == process.run:
+            told = launched.child.poll()
+            code = told if told is not None and told > 0 else None
+        return Ending(code if isinstance(code, int) else None, _reason(folder.log(process.run)), bool(note.get("was_told")))
+
     def reap(self) -> None:
-        for pid, child in list(self._children.items()):
-            if child.poll() is not None:
-                del self._children[pid]
+        for launched in self._launched.values():
+            launched.child.poll()
+
+    def forget(self, folder: JobFolder) -> None:
+        self._launched.pop(folder.path, None)
 
 
 def known_process(folder: JobFolder) -> JobProcess | None:
-    """The one that was started last, whoever started it and whether it runs or not."""
+    """The one that noted itself last."""
     note = read_note(folder.process)
     try:
         return JobProcess(note["run"], int(note["version"]), Host.from_json(note["host"]), int(note["started_at"]))
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def ending_of(folder: JobFolder, process: JobProcess) -> Ending:
-    note = read_note(folder.exit)
-    code = note.get("code") if note.get("pid") == process.host.pid else None
-    return Ending(code if isinstance(code, int) else None, _reason(folder.log(process.run)))
 
 
 def signal_process(process: JobProcess, number: signal.Signals) -> None:

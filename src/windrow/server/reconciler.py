@@ -9,30 +9,47 @@ import logging
 import signal
 import threading
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from windrow.errors import WindrowError
+from windrow.server.admission import Limits, Needs, obstacle
 from windrow.server.agent import ask
-from windrow.server.job_folders import JobFolder, job_folders, read_note, write_note
-from windrow.server.processes import Ending, JobProcess, Processes, ending_of, known_process, signal_process
-from windrow.server.registry import RUNNING, STOPPED, Deployment, Registry, now_millis
-from windrow.server.restarts import RestartRule, Restarts, is_permanent
+from windrow.server.database import LOST
+from windrow.server.finding import find_jobs
+from windrow.server.job_folders import JobFolder
+from windrow.server.processes import Ending, JobProcess, Processes, Start, signal_process
+from windrow.server.registry import (
+    ENDED as RUN_ENDED,
+)
+from windrow.server.registry import (
+    FAILED_RUN,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    STOPPED_RUN,
+    Deployment,
+    Registry,
+    Version,
+    now_millis,
+)
+from windrow.server.restarts import RestartRule, is_permanent, next_start
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 # A job ends its batch when it is told to stop; one that takes longer is told twice, which gives the batch up.
 PATIENCE_SECONDS, GIVE_UP_SECONDS = 120.0, 30.0
 _ASKED_AT_ONCE = 8
-STARTING, STOPPING, FAILED, ENDED, RESTARTING = "starting", "stopping", "failed", "ended", "restarting"
+STARTING, STOPPING, FAILED, ENDED, RESTARTING, QUEUED = "starting", "stopping", "failed", "ended", "restarting", "queued"
 
 
 @dataclass
 class _Watched:
     """What is remembered of a job between two looks."""
 
-    restarts: Restarts
     start_at: float = 0.0
     stop_since: float | None = None
     signals: int = 0
@@ -40,16 +57,39 @@ class _Watched:
     stopping_run: str | None = None
     ended_run: str | None = None
     status: dict[str, Any] | None = None
+    status_of: str | None = None
     asked_at: float = 0.0
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What the reconciler asks others about a version: what it needs, and how it is started."""
+
+    needs: Callable[[Deployment], Needs] = lambda _: Needs()
+    start: Callable[[Deployment, JobFolder], Start] = lambda deployment, folder: Start(folder, deployment.version)
+
+
 class Reconciler:
-    def __init__(self, root: Path, registry: Registry, processes: Processes, rule: RestartRule | None = None) -> None:
+    """``root`` is the folder of all jobs."""
+
+    def __init__(
+        self,
+        root: Path,
+        registry: Registry,
+        processes: Processes,
+        rule: RestartRule | None = None,
+        limits: Limits | None = None,
+        facts: Facts | None = None,
+    ) -> None:
         self._root = root
         self._registry = registry
         self._processes = processes
         self._rule = rule or RestartRule()
+        self._limits = limits or Limits()
+        self._facts = facts or Facts()
+        self._needs: dict[tuple[str, int], Needs] = {}
         self._watched: dict[str, _Watched] = {}
+        self._held: set[str] = set()
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._wake = threading.Event()
@@ -59,7 +99,7 @@ class Reconciler:
     # From outside
 
     def begin(self) -> None:
-        self.find_jobs()
+        find_jobs(self._root, self._registry)
         self._thread = threading.Thread(target=self._loop, name="windrow-reconciler", daemon=True)
         self._thread.start()
 
@@ -74,49 +114,37 @@ class Reconciler:
     def wake(self) -> None:
         self._wake.set()
 
-    def begun_by_hand(self, pipeline: str) -> None:
-        """A start that somebody asked for: failures of before do not count against it."""
+    def begun_by_hand(self, name: str) -> None:
+        """A start that somebody asked for does not wait for the pause after a failure."""
         with self._lock:
-            watched = self._of(pipeline)
-            watched.restarts.forget()
-            watched.start_at = 0.0
+            self._of(name).start_at = 0.0
 
-    def restart(self, pipeline: str) -> None:
+    def restart(self, name: str) -> None:
         """End the process that runs now; the look after its end starts the next one."""
-        process = self.process(pipeline)
+        process = self.process(name)
         with self._lock:
-            self._of(pipeline).stopping_run = None if process is None else process.run
+            self._of(name).stopping_run = None if process is None else process.run
         self.wake()
 
-    def status(self, pipeline: str) -> dict[str, Any] | None:
+    def hold(self, name: str, *, is_held: bool) -> None:
+        """A job that is held is stopped and not started, whatever it should do: its state is being changed."""
+        with self._lock:
+            (self._held.add if is_held else self._held.discard)(name)
+        self.wake()
+
+    def status(self, name: str) -> dict[str, Any] | None:
         """What the job said of itself when it was last asked: the jobs of its file, as ``/status`` has them."""
         with self._lock:
-            return self._of(pipeline).status
+            return self._of(name).status
 
-    def process(self, pipeline: str) -> JobProcess | None:
-        found = known_process(JobFolder(self._root, pipeline))
+    def process(self, name: str) -> JobProcess | None:
+        found = self._processes.current(JobFolder(self._root, name))
         return found if found is not None and found.is_alive else None
 
-    def forget(self, pipeline: str) -> None:
+    def forget(self, name: str) -> None:
         with self._lock:
-            self._watched.pop(pipeline, None)
-
-    def find_jobs(self) -> None:
-        """Jobs whose folders are there and of which the registry knows nothing are taken into it, with their versions."""
-        known = {one.pipeline for one in self._registry.deployments()}
-        for folder in job_folders(self._root):
-            if folder.pipeline in known:
-                continue
-            card = read_note(folder.card)
-            self._registry.put_pipeline(folder.pipeline, str(card.get("owner", "")), str(card.get("description", "")))
-            newest = 0
-            for _, text in folder.versions():
-                newest = self._registry.add_version(folder.pipeline, text, "found in its folder", "")
-            if newest:
-                runs = self._is_running(folder.pipeline)
-                wanted = RUNNING if runs or card.get("desired") == RUNNING else STOPPED
-                self._registry.want(folder.pipeline, wanted, int(card.get("version", newest)))
-                self._registry.add_event("job.found", folder.pipeline, "found by its folder; the registry did not know it", "warning")
+            self._watched.pop(name, None)
+            self._processes.forget(JobFolder(self._root, name))
 
     # One look
 
@@ -131,30 +159,67 @@ class Reconciler:
             self._wake.clear()
 
     def look(self) -> None:
+        try:
+            if self._registry.database.mend():
+                self._registry.add_event("registry.lost", "", "it was gone or spoiled, and is made anew from the folders", "error")
+                find_jobs(self._root, self._registry)
+            self._look()
+        except LOST as error:
+            LOG.warning("the registry does not answer: %s", error, extra={"windrow": {}})
+
+    def _look(self) -> None:
         self._processes.reap()
-        for deployment in self._registry.deployments():
+        deployments = self._registry.deployments()
+        alive = frozenset(one.name for one in deployments if self.process(one.name) is not None)
+        for deployment in deployments:
             try:
                 with self._lock:
-                    self._step(deployment, time.monotonic())
-            except OSError as error:
-                self._registry.observe(deployment.pipeline, FAILED, f"the job could not be started: {error}")
+                    alive = self._step(deployment, deployments, alive, time.monotonic())
+            except (OSError, WindrowError) as error:
+                self._registry.observe(deployment.name, FAILED, f"the job could not be started: {error}")
+        names = {one.name for one in deployments}
         with self._lock:
-            self._watched = {name: one for name, one in self._watched.items() if self._registry.deployment(name) is not None}
+            self._watched = {name: one for name, one in self._watched.items() if name in names}
 
-    def _step(self, deployment: Deployment, now: float) -> None:
-        name, folder = deployment.pipeline, JobFolder(self._root, deployment.pipeline)
-        watched, process = self._of(name), known_process(folder)
+    def _step(self, deployment: Deployment, others: list[Deployment], alive: frozenset[str], now: float) -> frozenset[str]:
+        """Gives the deployments that have a process now."""
+        name, folder = deployment.name, JobFolder(self._root, deployment.name)
+        watched, process = self._of(name), self._processes.current(folder)
         runs = process is not None and process.is_alive
         if process is not None and not runs and watched.ended_run != process.run:
             watched.ended_run, watched.status = process.run, None
-            self._note_end(deployment, watched, process, ending_of(folder, process), now)
+            self._note_end(deployment, watched, process, self._processes.ending(folder, process), now)
             deployment = self._registry.deployment(name) or deployment
-        if deployment.desired == STOPPED:
+        if deployment.desired == STOPPED or name in self._held:
             self._stop(deployment, watched, process if runs else None, now)
         elif runs and process is not None:
             self._attend(deployment, watched, process, folder, now)
+        elif deployment.desired == PAUSED:
+            # Nothing of it is in memory any more; it goes on when it is resumed.
+            self._now(deployment, PAUSED)
         elif deployment.observed not in (FAILED, ENDED) and now >= watched.start_at:
-            self._start(deployment, watched, folder)
+            why = self._obstacle(deployment, others, alive)
+            if why:
+                self._now(deployment, QUEUED, why)
+            else:
+                self._start(deployment, watched, folder)
+                return alive | {name}
+        return alive
+
+    def _obstacle(self, deployment: Deployment, others: list[Deployment], alive: frozenset[str]) -> str:
+        known = {one.name: self._needed(one) for one in others}
+        fresh = [self._registry.deployment(one.name) or one for one in others if one.name != deployment.name]
+        return obstacle(deployment, fresh, known, alive - {deployment.name}, self._limits, now_millis())
+
+    def _needed(self, deployment: Deployment) -> Needs:
+        key = deployment.name, deployment.version
+        if key not in self._needs:
+            try:
+                self._needs[key] = self._facts.needs(deployment)
+            except WindrowError:
+                # Its process will say what is wrong with it.
+                self._needs[key] = Needs()
+        return self._needs[key]
 
     def _attend(self, deployment: Deployment, watched: _Watched, process: JobProcess, folder: JobFolder, now: float) -> None:
         """The job runs, as it should. One of another version is stopped first; the next look starts the right one."""
@@ -163,31 +228,33 @@ class Reconciler:
             return
         if now - watched.asked_at >= LOOK_SECONDS:
             watched.asked_at = now
-            self._asking.submit(self._ask, deployment.pipeline, folder.socket)
-        states = {str(job.get("state")) for job in (watched.status or {}).get("jobs", ())}
-        observed = "starting" if not states else next((s for s in ("failed", "waiting", "starting") if s in states), "running")
-        errors = [str(job["error"]) for job in (watched.status or {}).get("jobs", ()) if job.get("error")]
-        if observed != deployment.observed:
-            self._registry.add_event("job.state", deployment.pipeline, f"{deployment.observed} -> {observed}")
-        self._registry.observe(deployment.pipeline, observed, "; ".join(errors))
+            self._asking.submit(self._ask, deployment, folder.socket, process.run)
+        told = watched.status if watched.status_of == process.run else None
+        observed, why = _observed(told)
+        self._now(deployment, observed, why)
 
-    def _ask(self, pipeline: str, socket: Path) -> None:
+    def _ask(self, deployment: Deployment, socket: Path, run: str) -> None:
         found = ask(socket, "/status")
+        if found is None:
+            return
+        is_paused, wanted = bool(found.get("paused")), deployment.desired == PAUSED
+        if is_paused != wanted and ask(socket, "/pause" if wanted else "/resume", "POST") is not None:
+            found = ask(socket, "/status") or found
         with self._lock:
-            if found is not None:
-                self._of(pipeline).status = found
+            watched = self._of(deployment.name)
+            watched.status, watched.status_of = found, run
 
     def _start(self, deployment: Deployment, watched: _Watched, folder: JobFolder) -> None:
         version = self._registry.version(deployment.pipeline, deployment.version)
         if version is None:
-            self._registry.observe(deployment.pipeline, FAILED, f"there is no version {deployment.version}")
+            self._registry.observe(deployment.name, FAILED, f"there is no version {deployment.version}")
             return
-        folder.write_sql(version.n, version.sql)
-        process = self._processes.start(folder, version.n, now_millis())
+        write_version(folder, version)
+        process = self._processes.start(self._facts.start(deployment, folder))
         watched.status, watched.stopping_run, watched.stop_since, watched.signals = None, None, None, 0
-        self._registry.begin_run(process.run, deployment.pipeline, version.n, process.host.pid, process.started_at)
-        self._registry.observe(deployment.pipeline, STARTING)
-        self._registry.add_event("job.started", deployment.pipeline, f"version {version.n}, process {process.host.pid}")
+        self._registry.begin_run(process.run, deployment.name, version.n, process.host.pid, process.started_at)
+        self._registry.observe(deployment.name, STARTING)
+        self._registry.add_event("job.started", deployment.name, f"version {version.n}, process {process.host.pid}")
 
     def _stop(self, deployment: Deployment, watched: _Watched, process: JobProcess | None, now: float) -> None:
         if process is not None:
@@ -195,8 +262,7 @@ class Reconciler:
             return
         watched.stop_since, watched.signals, watched.start_at = None, 0, 0.0
         if deployment.observed not in (STOPPED, FAILED, ENDED):
-            self._registry.observe(deployment.pipeline, STOPPED)
-            self._registry.add_event("job.state", deployment.pipeline, f"{deployment.observed} -> {STOPPED}")
+            self._now(deployment, STOPPED)
 
     def _signal(self, deployment: Deployment, watched: _Watched, process: JobProcess, now: float) -> None:
         """To stop in steps: end the batch, give it up, be killed. Each leaves the state as whole as the last."""
@@ -209,38 +275,59 @@ class Reconciler:
             signal_process(process, number)
             watched.signals += 1
             if watched.signals > 1:
-                self._registry.add_event("job.slow_stop", deployment.pipeline, f"sent {number.name} after {waited:.0f} s", "warning")
-        self._registry.observe(deployment.pipeline, STOPPING)
+                self._registry.add_event("job.slow_stop", deployment.name, f"sent {number.name} after {waited:.0f} s", "warning")
+        self._registry.observe(deployment.name, STOPPING)
 
     def _note_end(self, deployment: Deployment, watched: _Watched, process: JobProcess, ending: Ending, now: float) -> None:
-        name = deployment.pipeline
+        name = deployment.name
+        is_ours = deployment.desired == STOPPED or process.run == watched.stopping_run or process.version != deployment.version
+        is_over = ending.code == 0 and not ending.was_told
+        outcome = STOPPED_RUN if is_ours or name in self._held else RUN_ENDED if is_over else FAILED_RUN
         self._registry.begin_run(process.run, name, process.version, process.host.pid, process.started_at)
-        is_news = self._registry.end_run(process.run, ending.code, ending.message)
-        if not is_news or deployment.desired == STOPPED or process.run == watched.stopping_run or process.version != deployment.version:
+        is_news = self._registry.end_run(process.run, ending.code, ending.message, outcome)
+        if not is_news or outcome == STOPPED_RUN:
             return
-        if ending.code == 0:
-            self._registry.observe(name, ENDED, "its input ended")
-            self._registry.add_event("job.ended", name, "its input ended")
+        if outcome == RUN_ENDED:
+            self._now(deployment, ENDED, "its input ended", "job.ended")
             return
-        how = f"exit code {ending.code}" if ending.code is not None else "killed"
-        told = ending.message or how
-        at = None if is_permanent(ending.code, ending.message) else watched.restarts.next(now)
+        how = "stopped by a signal" if ending.was_told else f"exit code {ending.code}" if ending.code is not None else "killed"
+        told, is_lasting = ending.message or how, is_permanent(ending.code, ending.message)
+        seconds = now_millis() / 1000
+        begun = max(deployment.asked_at, now_millis() - int(self._rule.window * 1000))
+        failures = [at / 1000 for at in self._registry.failures_since(name, begun - 1)]
+        at = None if is_lasting else next_start(self._rule, failures, seconds)
         if at is None:
-            why = told if is_permanent(ending.code, ending.message) else f"ended {self._rule.budget} times within an hour; last: {told}"
-            self._registry.observe(name, FAILED, why)
-            self._registry.add_event("job.failed", name, why, "error")
+            why = told if is_lasting else f"ended {len(failures)} times within an hour; last: {told}"
+            self._now(deployment, FAILED, why, "job.failed", "error")
             return
-        watched.start_at = at
-        self._registry.observe(name, RESTARTING, f"{told}; started again in {at - now:.0f} s")
-        self._registry.add_event("job.restarting", name, f"{told}; started again in {at - now:.0f} s", "warning")
+        watched.start_at = now + at - seconds
+        self._now(deployment, RESTARTING, f"{told}; started again in {at - seconds:.0f} s", "job.restarting", "warning")
 
-    def _of(self, pipeline: str) -> _Watched:
-        return self._watched.setdefault(pipeline, _Watched(Restarts(self._rule)))
+    def _now(self, deployment: Deployment, observed: str, why: str = "", event: str = "job.state", level: str = "info") -> None:
+        if observed != deployment.observed:
+            told = why if event != "job.state" else f"{deployment.observed} -> {observed}" + (f": {why}" if why else "")
+            self._registry.add_event(event, deployment.name, told, level)
+        self._registry.observe(deployment.name, observed, why)
 
-    def _is_running(self, pipeline: str) -> bool:
-        return self.process(pipeline) is not None
+    def _of(self, name: str) -> _Watched:
+        return self._watched.setdefault(name, _Watched())
 
 
-def note_deployment(folder: JobFolder, version: int, desired: str, owner: str, description: str) -> None:
-    """For a server that has lost its registry."""
-    write_note(folder.card, {"version": version, "desired": desired, "owner": owner, "description": description})
+def _observed(status: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The state of a process by what its jobs say, and why; the worst of them counts.
+
+    >>> _observed(None), _observed({"paused": True, "jobs": []}), _observed({"jobs": [{"state": "running"}, {"state": "waiting"}]})
+    (('starting', ''), ('paused', ''), ('waiting', ''))
+    """
+    if status is not None and status.get("paused"):
+        return PAUSED, ""
+    jobs = list((status or {}).get("jobs", ()))
+    states = {str(job.get("state")) for job in jobs}
+    errors = [str(job["error"]) for job in jobs if job.get("error")]
+    worst = next((one for one in (FAILED, "waiting", STARTING) if one in states), RUNNING)
+    return (worst if states else STARTING), "; ".join(errors)
+
+
+def write_version(folder: JobFolder, version: Version) -> None:
+    note = {"message": version.message, "author": version.author, "created_at": version.created_at}
+    folder.write_version(version.n, version.sql, version.project, note)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 WRONG = 2  # the exit code of ``windrow run`` where the file, a setting or the state folder is wrong
 _CODE = re.compile(r"^\[(WR\d{3})\]")
@@ -20,31 +20,17 @@ class RestartRule:
     window: float = 3600.0
 
 
-@dataclass
-class Restarts:
-    """Of one job. Times are seconds of any clock that does not go back."""
+def next_start(rule: RestartRule, failures: Sequence[float], now: float) -> float | None:
+    """When to start again after the last of ``failures``; None where the budget is used up. Times are seconds of one clock.
 
-    rule: RestartRule = field(default_factory=RestartRule)
-    _at: deque[float] = field(default_factory=deque)
-
-    def next(self, now: float) -> float | None:
-        """When to start again; None where the budget is used up.
-
-        >>> restarts = Restarts(RestartRule(first=1, longest=60, budget=3, window=100))
-        >>> [restarts.next(0), restarts.next(0), restarts.next(0), restarts.next(0), restarts.next(200)]
-        [1, 2, 4, None, 201]
-        """
-        while self._at and now - self._at[0] >= self.rule.window:
-            self._at.popleft()
-        if len(self._at) >= self.rule.budget:
-            return None
-        pause = min(self.rule.first * (1 << len(self._at)), self.rule.longest)
-        self._at.append(now)
-        return now + pause
-
-    def forget(self) -> None:
-        """Somebody has started the job by hand."""
-        self._at.clear()
+    >>> rule = RestartRule(first=1, longest=60, budget=3, window=100)
+    >>> [next_start(rule, [0.0] * n, now=0) for n in (1, 2, 3, 4)], next_start(rule, [0, 0, 0, 200], now=200)
+    ([1, 2, 4, None], 201)
+    """
+    recent = [at for at in failures if now - at < rule.window]
+    if len(recent) > rule.budget:
+        return None
+    return now + min(rule.first * (1 << max(0, len(recent) - 1)), rule.longest)
 
 
 def is_permanent(exit_code: int | None, message: str) -> bool:

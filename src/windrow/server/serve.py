@@ -8,15 +8,17 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from windrow.errors import UsageError
+from windrow.server.admission import Limits
+from windrow.server.database import is_database_url
 from windrow.server.processes import Processes
 from windrow.server.reconciler import Reconciler
 from windrow.server.registry import Registry
-from windrow.server.service import Service
+from windrow.server.service import Service, facts_of
 from windrow.server.tokens import admin_token
 
 REGISTRY = "registry.db"
@@ -25,7 +27,10 @@ _GRACE = 3
 
 @dataclass(frozen=True)
 class ServeRequest:
-    """``job_arguments`` are given to ``windrow run`` of every job."""
+    """``job_arguments`` are given to ``windrow run`` of every job; ``submit`` starts them through a cluster's own program.
+
+    ``registry`` is the URL of a PostgreSQL database; a file of SQLite in the folder if there is none. ``rate`` is requests a second.
+    """
 
     data: Path
     host: str = "127.0.0.1"
@@ -34,6 +39,10 @@ class ServeRequest:
     certificate: Path | None = None
     key: Path | None = None
     job_arguments: Sequence[str] = ()
+    submit: Sequence[str] = ()
+    registry: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    rate: float = 100.0
 
     @property
     def is_loopback(self) -> bool:
@@ -52,15 +61,20 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
     _check(request)
     import uvicorn
 
+    from windrow.server.api.security import Rate
     from windrow.server.app import LOOPBACK, make_app
 
     request.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(request.data), _listening(request) as listener:
-        registry = Registry(request.data / REGISTRY)
-        reconciler = Reconciler(request.data.absolute(), registry, Processes(request.job_arguments))
-        app = make_app(Service(request.data.absolute(), registry, reconciler), LOOPBACK | {request.host.lower(), *request.hosts})
+        registry = Registry(request.registry or request.data / REGISTRY)
+        jobs = request.data.absolute() / "jobs"
+        processes = Processes(request.job_arguments, request.submit)
+        reconciler = Reconciler(jobs, registry, processes, limits=request.limits, facts=facts_of(registry, jobs))
+        hosts = LOOPBACK | {request.host.lower(), *(host.lower() for host in request.hosts)}
+        app = make_app(Service(jobs, registry, reconciler), hosts, Rate(request.rate, 3 * request.rate))
         token = admin_token(registry, request.data)
         reconciler.begin()
+        app.state.changing.begin()
         tell(request.address_at(listener.getsockname()[1]), token)
         config = uvicorn.Config(
             app,
@@ -82,11 +96,15 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
         try:
             server.run(sockets=[listener])
         finally:
+            app.state.closing.set()
+            app.state.changing.close()
             reconciler.close()
             registry.close()
 
 
 def _check(request: ServeRequest) -> None:
+    if request.registry is not None and not is_database_url(request.registry):
+        raise UsageError("WR920", f"--registry {request.registry} is no database", "--registry postgresql://user:password@host/database")
     if (request.certificate is None) != (request.key is None):
         raise UsageError("WR930", "TLS needs a certificate and its key", "--tls-certificate cert.pem --tls-key key.pem")
     for path in (request.certificate, request.key):

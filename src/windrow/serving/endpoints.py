@@ -55,17 +55,26 @@ def problem(status: int, message: str, hint: str = "") -> Answer:
     return answer_json({"error": message, **({"hint": hint} if hint else {})}, status)
 
 
-class Endpoints:
-    """``closing`` is set when the server ends: whoever waits gives up."""
+class Pausing:
+    """A wish that jobs stop where they are with Spark kept ready, and whether they have come to that."""
 
-    def __init__(self, statuses: Statuses, closing: Event, stalled_after: float = STALLED_AFTER) -> None:
+    def __init__(self) -> None:
+        self.wanted = Event()
+        self.reached = Event()
+
+
+class Endpoints:
+    """``closing`` is set when the server ends: whoever waits gives up. ``pausing`` is for those who may tell the jobs to pause."""
+
+    def __init__(self, statuses: Statuses, closing: Event, stalled_after: float = STALLED_AFTER, pausing: Pausing | None = None) -> None:
         self._statuses = statuses
         self._closing = closing
         self._stalled_after = stalled_after
+        self._pausing = pausing
         self._registry = registry_of(statuses)
         self._pages: dict[str, Callable[[], Answer]] = {
             "/": lambda: answer_json({"endpoints": PATHS}),
-            "/status": lambda: answer_json({"jobs": [one.to_json() for one in self._statuses()]}),
+            "/status": self._status,
             "/health/live": lambda: answer_json({"ok": True}),
             "/health/startup": lambda: _judged(health.started(self._statuses())),
             "/health/ready": lambda: _judged(health.ready(self._statuses(), self._stalled_after)),
@@ -84,11 +93,21 @@ class Endpoints:
             if method != wanted and not (wanted == "GET" and method == "HEAD"):
                 return _not_allowed(wanted)
             return self._wait(name, query) if is_wait else self._table(name)
+        if known in ("/pause", "/resume") and self._pausing is not None:
+            return self._pause(self._pausing, known == "/pause") if method == "POST" else _not_allowed("POST")
         if known != "/metrics" and known not in self._pages:
             return problem(404, f"there is nothing at {path}", f"there are {', '.join(PATHS)}")
         if method not in ("GET", "HEAD"):
             return _not_allowed("GET")
         return self._metrics(accept) if known == "/metrics" else self._pages[known]()
+
+    def _status(self) -> Answer:
+        told: dict[str, Any] = {"jobs": [one.to_json() for one in self._statuses()]}
+        return answer_json(told if self._pausing is None else {**told, "paused": self._pausing.reached.is_set()})
+
+    def _pause(self, pausing: Pausing, is_wanted: bool) -> Answer:
+        (pausing.wanted.set if is_wanted else pausing.wanted.clear)()
+        return answer_json({"pausing": is_wanted}, 202)
 
     def _metrics(self, accept: str) -> Answer:
         content_type, body = exposition(self._registry, accept)

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 from windrow.errors import UsageError
 from windrow.observe.status import JobStatus
 from windrow.serving.address import BAD_ADDRESS, IN_USE, Listen, is_local_name
-from windrow.serving.endpoints import STALLED_AFTER, Answer, Endpoints, problem
+from windrow.serving.endpoints import STALLED_AFTER, Answer, Endpoints, Pausing, problem
 
 LOG = logging.getLogger(__name__)
 # A client that sends nothing more for so long is let go, and so many are served at once.
@@ -148,7 +148,9 @@ class Serving:
         self.listen = listen
         self._asked: list[Callable[[], Sequence[JobStatus]]] = []
         self._closing = threading.Event()
-        self.endpoints = Endpoints(self._statuses, self._closing, stalled_after)
+        # Only who may open the socket's file may tell the jobs to pause.
+        self.pausing = Pausing() if listen.path is not None else None
+        self.endpoints = Endpoints(self._statuses, self._closing, stalled_after, self.pausing)
         self._server = _opened(listen)
         self._server.serving = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="windrow-listen", daemon=True)
@@ -157,6 +159,10 @@ class Serving:
     def watch(self, ask: Callable[[], Sequence[JobStatus]]) -> None:
         """The jobs of one more file."""
         self._asked.append(ask)
+
+    def unwatch(self) -> None:
+        """The jobs so far are over; others will take their place."""
+        self._asked = []
 
     def _statuses(self) -> Sequence[JobStatus]:
         return [status for ask in self._asked for status in ask()]

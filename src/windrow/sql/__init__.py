@@ -11,6 +11,7 @@ sqlglot's parser renames functions, keeps no place for most nodes, and accepts t
 ``script`` > ``statements`` > ``queries`` > ``sources``, ``clauses``, ``windows`` > ``expressions`` > ``primaries`` > ``calls``.
 """
 
+from windrow.sql.canonical import canonical_layout
 from windrow.sql.codes import SYNTAX_CODES
 from windrow.sql.comments import format_with_comments
 from windrow.sql.environment import fill, substitute
@@ -33,6 +34,7 @@ from windrow.sql.script import (
 __all__ = [
     "SYNTAX_CODES",
     "Reading",
+    "canonical_layout",
     "ends_statement",
     "fill",
     "format_script",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import contextlib
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,58 +12,54 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from windrow.server.admission import Limits
+from windrow.server.api.security import Rate
 from windrow.server.app import make_app
-from windrow.server.job_folders import JobFolder, write_note
-from windrow.server.processes import JobProcess, Processes
+from windrow.server.changing import Changing
+from windrow.server.finding import find_jobs
+from windrow.server.processes import JobProcess, Processes, Start
 from windrow.server.reconciler import Reconciler
 from windrow.server.registry import Registry
 from windrow.server.restarts import RestartRule
-from windrow.server.service import Service
+from windrow.server.service import Service, Text, facts_of
 from windrow.server.tokens import new_token
-from windrow.storage.host import Host
 
 SQL = """-- @owner: ada
 CREATE STREAM t (k STRING, v INT) WITH ('connector' = 'generator', 'rows.per.second' = '1');
 SELECT k, COUNT(*) AS n FROM t GROUP BY k;
 """
-WAITS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('ready', flush=True); signal.pause()"
+# Programs in the place of a job. They are started as jobs are, with the same notes.
+WAITS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('ready', flush=True)\nwhile True: signal.pause()"
 
 
 class Programs(Processes):
     """Starts a program in the place of a job; ``program`` is Python."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
+        self._folder = folder
         self.program = WAITS
         self.started: list[int] = []
 
-    def start(self, folder: JobFolder, version: int, now: int) -> JobProcess:
-        run = f"run-{len(self.started) + 1}-{folder.pipeline}"
-        folder.log(run).parent.mkdir(parents=True, exist_ok=True)
-        folder.exit.unlink(missing_ok=True)
-        note = f"""
-import atexit, json, os, sys
-def end(code):
-    open({str(folder.exit)!r}, "w").write(json.dumps(dict(pid=os.getpid(), code=code)))
-try:
-    exec({self.program!r})
-    end(0)
-except SystemExit as ended:
-    end(ended.code or 0)
-    raise
-"""
-        with open(folder.log(run), "wb") as log:
-            child = subprocess.Popen([sys.executable, "-c", note], stdout=log, stderr=log, start_new_session=True)
-        self._children[child.pid] = child
-        self.started.append(child.pid)
-        made = JobProcess(run, version, Host.of(child.pid), now)
-        write_note(folder.process, {"run": run, "version": version, "started_at": now, "host": made.host.to_json()})
+    def start(self, asked: Start) -> JobProcess:
+        made = super().start(asked)
+        self.started.append(made.host.pid)
         return made
 
+    def _words(self, asked: Start) -> list[str]:
+        path = self._folder / f"{asked.folder.pipeline}_program.py"
+        path.write_text(self.program)
+        return [path.stem]
+
+    def _environment(self, asked: Start) -> dict[str, str]:
+        before = super()._environment(asked)
+        return {**before, "PYTHONPATH": f"{self._folder}:{before.get('PYTHONPATH', '')}"}
+
     def end_all(self) -> None:
-        for child in self._children.values():
-            child.kill()
-            child.wait()
+        for pid in self.started:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
 
 @dataclass
@@ -83,20 +80,31 @@ class Server:
     def auth(self, scope: str = "admin") -> dict[str, str]:
         return {"Authorization": f"Bearer {self.tokens[scope]}"}
 
+    def deploy(self, name: str = "orders", sql: str = SQL, *, starts: bool = True) -> None:
+        self.changing.deploy(Text(name, sql), "ada", starts=starts)
+
+    @property
+    def changing(self) -> Changing:
+        found: Changing = self.client.app.state.changing  # type: ignore[attr-defined]
+        return found
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = make_server(tmp_path, Programs())
+    made = make_server(tmp_path, Programs(tmp_path))
     yield made
+    made.changing.close()
     made.programs.end_all()
     made.registry.close()
 
 
-def make_server(root: Path, programs: Programs) -> Server:
+def make_server(root: Path, programs: Programs, limits: Limits | None = None) -> Server:
     registry = Registry(root / "registry.db")
-    reconciler = Reconciler(root, registry, programs, RestartRule(first=0.0, longest=0.0, budget=3))
-    reconciler.find_jobs()
-    service = Service(root, registry, reconciler)
-    client = TestClient(make_app(service), base_url="http://localhost:8484")
+    jobs = root / "jobs"
+    rule = RestartRule(first=0.0, longest=0.0, budget=3)
+    reconciler = Reconciler(jobs, registry, programs, rule, limits, facts_of(registry, jobs))
+    find_jobs(jobs, registry)
+    service = Service(jobs, registry, reconciler)
+    client = TestClient(make_app(service, rate=Rate(100_000, 100_000)), base_url="http://localhost:8484")
     tokens = {scope: new_token(registry, scope, [scope])[1] for scope in ("read", "data", "operate", "deploy", "admin")}
-    return Server(root, programs, registry, reconciler, service, client, tokens)
+    return Server(jobs, programs, registry, reconciler, service, client, tokens)

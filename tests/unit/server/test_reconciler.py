@@ -36,7 +36,7 @@ def runs(server: Server, name: str = "orders") -> Callable[[], bool]:
 
 
 def test_a_job_is_started_once_and_stopped_when_it_is_not_wanted_any_more(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, runs(server))
     for _ in range(5):
         server.reconciler.look()
@@ -48,7 +48,7 @@ def test_a_job_is_started_once_and_stopped_when_it_is_not_wanted_any_more(server
 
 
 def test_a_job_that_is_killed_is_started_again(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, runs(server))
     os.kill(server.programs.started[0], signal.SIGKILL)
     until(server, lambda: len(server.programs.started) == 2)
@@ -58,7 +58,7 @@ def test_a_job_that_is_killed_is_started_again(server: Server) -> None:
 
 def test_a_job_that_goes_on_failing_uses_its_budget_up(server: Server) -> None:
     server.programs.program = "import sys; print('[WR860] a broker does not answer'); sys.exit(1)"
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, lambda: observed(server) == "failed")
     assert len(server.programs.started) == 4
     assert "[WR860] a broker does not answer" in server.service.job("orders").deployment.why
@@ -69,7 +69,7 @@ def test_a_job_that_goes_on_failing_uses_its_budget_up(server: Server) -> None:
 
 def test_what_is_wrong_for_good_is_not_tried_again(server: Server) -> None:
     server.programs.program = "import sys; print('[WR804] the state belongs to other statements'); sys.exit(2)"
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, lambda: observed(server) == "failed")
     assert len(server.programs.started) == 1
     assert server.service.job("orders").deployment.why.startswith("[WR804]")
@@ -77,23 +77,22 @@ def test_what_is_wrong_for_good_is_not_tried_again(server: Server) -> None:
 
 def test_an_input_that_ends_is_the_end_of_the_job(server: Server) -> None:
     server.programs.program = "pass"
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, lambda: observed(server) == "ended")
     assert len(server.programs.started) == 1
 
 
 def test_a_new_version_takes_the_place_of_the_one_that_runs(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, runs(server))
-    version, _ = server.service.deploy("orders", SQL.replace("COUNT(*)", "SUM(v)"), "ada")
-    assert version.n == 2
+    server.deploy(sql=SQL.replace("COUNT(*)", "SUM(v)"))
     until(server, lambda: (found := server.reconciler.process("orders")) is not None and found.version == 2)
     assert len(server.programs.started) == 2
     assert not os.path.exists(f"/proc/{server.programs.started[0]}/fd")
 
 
 def test_a_restart_is_a_new_process_of_the_same_version(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, runs(server))
     server.service.restart("orders", "ada")
     until(server, lambda: len(server.programs.started) == 2 and runs(server)())
@@ -101,7 +100,7 @@ def test_a_restart_is_a_new_process_of_the_same_version(server: Server) -> None:
 
 
 def test_the_next_server_finds_what_runs(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
+    server.deploy()
     until(server, runs(server))
     server.registry.close()
     after = _next_server(server)
@@ -115,11 +114,11 @@ def test_the_next_server_finds_what_runs(server: Server) -> None:
 
 
 def test_a_registry_that_is_lost_is_made_again(server: Server) -> None:
-    server.service.deploy("orders", SQL, "ada")
-    server.service.deploy("returns", SQL, "ada", starts=False)
+    server.deploy()
+    server.deploy("returns", starts=False)
     until(server, runs(server))
     server.registry.close()
-    for path in server.root.glob("registry.db*"):
+    for path in server.root.parent.glob("registry.db*"):
         path.unlink()
     after = _next_server(server)
     found = {one.pipeline: (one.desired, one.version) for one in after.registry.deployments()}
@@ -133,6 +132,6 @@ def test_a_registry_that_is_lost_is_made_again(server: Server) -> None:
 
 def _next_server(before: Server) -> Server:
     """Without children: the processes are not its own."""
-    programs = Programs()
+    programs = Programs(before.root.parent)
     programs.started = before.programs.started
-    return make_server(before.root, programs)
+    return make_server(before.root.parent, programs)

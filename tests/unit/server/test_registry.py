@@ -8,16 +8,26 @@ from pathlib import Path
 import pytest
 
 from windrow.errors import UsageError
-from windrow.server.registry import SCHEMA_VERSION, Registry
+from windrow.server.database import SCHEMA_VERSION
+from windrow.server.registry import Registry
 
 
-def test_a_file_that_is_no_registry_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "registry.db"
-    path.write_text("something else" * 100)
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "registry.db"
     with pytest.raises(UsageError) as raised:
         Registry(path)
     assert raised.value.code == "WR920"
     assert str(path) in raised.value.message
+
+
+def test_a_registry_that_is_spoiled_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "registry.db"
+    path.write_text("something else" * 100)
+    registry = Registry(path)
+    assert registry.deployments() == []
+    (aside,) = tmp_path.glob("registry.db.broken-*")
+    assert aside.read_text().startswith("something else")
+    registry.close()
 
 
 def test_a_registry_of_a_later_version_is_not_touched(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ class _Seen:
 
     def _look(self) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]] | None]:
         jobs = self._service.jobs()
-        watched = next((_status(one.status) for one in jobs if one.pipeline.name == self._watch), None)
-        return {one.pipeline.name: summary(one) for one in jobs}, watched
+        watched = next((_status(one.status) for one in jobs if one.deployment.name == self._watch), None)
+        return {one.deployment.name: summary(one) for one in jobs}, watched
 
 
 def _status(status: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ async def stream_live(
     request: Request,
     service: Asked,
     _: Reader,
-    watch: Annotated[str | None, Query(max_length=63, description="the job whose own status is told as well")] = None,
+    watch: Annotated[str | None, Query(max_length=130, description="the job whose own status is told as well")] = None,
 ) -> StreamingResponse:
     return StreamingResponse(_stream(request, _Seen(service, watch)), media_type="text/event-stream")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,8 +12,11 @@ from starlette.exceptions import HTTPException
 
 from windrow.errors import Diagnostic, SqlError, WindrowError
 from windrow.model.place import SourceText
+from windrow.server.database import LOST
 
-_NOT_FOUND, _CONFLICT = frozenset({"WR922", "WR890"}), frozenset({"WR924", "WR621", "WR805"})
+_NOT_FOUND = frozenset({"WR922", "WR890"})
+_CONFLICT = frozenset({"WR924", "WR621", "WR805", "WR937", "WR938", "WR939", "WR940", "WR673"})
+LOG = logging.getLogger(__name__)
 
 
 def problem(status: int, code: str, title: str, hint: str | None = None, **more: Any) -> JSONResponse:
@@ -44,6 +48,20 @@ def add_problems(app: FastAPI) -> None:
         places = [{"where": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
         first = places[0] if places else {"where": "request", "message": "cannot be read"}
         return problem(422, "WR926", f"{first['where']}: {first['message']}", errors=places)
+
+    def away(_: Request, error: Exception) -> JSONResponse:
+        LOG.warning("the registry does not answer", exc_info=error)
+        told = problem(503, "WR920", "the registry of the server does not answer", "jobs go on; try again in a few seconds")
+        told.headers["Retry-After"] = "5"
+        return told
+
+    for kind in LOST:
+        app.add_exception_handler(kind, away)
+
+    @app.exception_handler(Exception)
+    def unexpected(request: Request, error: Exception) -> JSONResponse:
+        LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "WR999", "this is a fault of Windrow", "the log of the server says more")
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> JSONResponse:

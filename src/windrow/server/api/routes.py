@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import anyio
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from windrow.compiler import compile_sql
 from windrow.errors import UsageError
-from windrow.server.api.problems import diagnostic_json
 from windrow.server.api.security import COOKIE, needs
 from windrow.server.api.shapes import (
     AuditShape,
     Deploy,
+    DeployedShape,
     Desire,
     EventShape,
     JobShape,
     LogShape,
     MadeToken,
     NewToken,
+    OperationShape,
     Problem,
     RunShape,
     SignIn,
-    Sql,
     TokenShape,
     VersionShape,
 )
+from windrow.server.books import Operation
+from windrow.server.changing import Changing
 from windrow.server.registry import Event, Token, now_millis
-from windrow.server.service import Job, Service
+from windrow.server.service import Job, Service, Text
 from windrow.server.tokens import ADMIN, DATA, DEPLOY, OPERATE, READ, find_token, new_token
-from windrow.settings import environment
 
-REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 413, 422)}
+REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 411, 413, 421, 422, 429, 503)}
 _PAUSE = 0.5
 _BEAT = 15.0
 
@@ -47,7 +47,16 @@ def service_of(request: Request) -> Service:
     return found
 
 
+def changing_of(request: Request) -> Changing:
+    found: Changing = request.app.state.changing
+    return found
+
+
 Asked = Annotated[Service, Depends(service_of)]
+Changes = Annotated[Changing, Depends(changing_of)]
+After = Annotated[int | None, Query(ge=0, le=10**18)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Cursor = Annotated[str, Query(max_length=200, description="where the page before ended, as its Link says")]
 Reader = Annotated[Token, Depends(needs(READ))]
 Watcher = Annotated[Token, Depends(needs(DATA))]
 Operator = Annotated[Token, Depends(needs(OPERATE))]
@@ -55,35 +64,25 @@ Deployer = Annotated[Token, Depends(needs(DEPLOY))]
 Admin = Annotated[Token, Depends(needs(ADMIN))]
 
 
-# SQL, without any job
-
-
-@api.post("/check", tags=["sql"], summary="What is wrong with a text, and what may surprise")
-def check(given: Sql, _: Reader) -> dict[str, Any]:
-    compiled = compile_sql(given.sql, f"{given.name}.sql", environment())
-    source = compiled.script.source
-    return {"ok": True, "warnings": [diagnostic_json(one, source) for one in compiled.warnings]}
-
-
-@api.post("/explain", tags=["sql"], summary="How a text would run, and why so")
-def explain(given: Sql, _: Reader) -> dict[str, Any]:
-    compiled = compile_sql(given.sql, f"{given.name}.sql", environment())
-    return {"text": compiled.explain(), "plan": json.loads(compiled.explain("json"))}
-
-
 # Pipelines and their deployments
 
 
-@api.get("/pipelines", tags=["jobs"], summary="Every job", response_model=list[JobShape])
-def list_jobs(service: Asked, _: Reader) -> list[JobShape]:
-    return [_job(one) for one in service.jobs()]
+@api.get("/pipelines", tags=["jobs"], summary="Every job, by name; Link names the next page", response_model=list[JobShape])
+def list_jobs(service: Asked, _: Reader, answer: Response, limit: Limit = 1000, cursor: Cursor = "") -> list[JobShape]:
+    found = [one for one in service.jobs() if one.deployment.name > cursor]
+    if len(found) > limit:
+        next_page(answer, "/api/v1/pipelines", limit, found[limit - 1].deployment.name)
+    return [job_shape(one) for one in found[:limit]]
 
 
 @api.post("/pipelines", tags=["jobs"], summary="Deploy a text as a new version of a job, or as a new job", status_code=202)
-def deploy(given: Deploy, service: Asked, token: Deployer, answer: Response) -> JobShape:
-    service.deploy(given.name, given.sql, token.name, given.message, starts=given.start)
-    answer.headers["Location"] = f"/api/v1/deployments/{given.name}"
-    return _job(service.job(given.name))
+def deploy(given: Deploy, changing: Changes, service: Asked, token: Deployer, answer: Response) -> DeployedShape:
+    text = Text(given.name, given.sql, given.project, given.env)
+    operation = changing.deploy(text, token.name, given.message, starts=given.start)
+    place = f"deployments/{text.deployment}" if operation is None else f"operations/{operation.id}"
+    answer.headers["Location"] = f"/api/v1/{place}"
+    told = None if operation is None else operation_shape(operation)
+    return DeployedShape(job=job_shape(service.job(text.deployment)), operation=told)
 
 
 @api.delete("/pipelines/{name}", tags=["jobs"], summary="Remove a job that is stopped, with its state", status_code=204)
@@ -94,26 +93,26 @@ def remove(name: str, service: Asked, token: Admin) -> None:
 @api.get("/pipelines/{name}/versions", tags=["jobs"], summary="Every version, newest first", response_model=list[VersionShape])
 def versions(name: str, service: Asked, _: Reader) -> list[Any]:
     return [
-        VersionShape(n=one.n, sql=one.sql, message=one.message, author=one.author, created_at=one.created_at)
+        VersionShape(n=one.n, sql=one.sql, project=one.project, message=one.message, author=one.author, created_at=one.created_at)
         for one in service.versions(name)
     ]
 
 
 @api.get("/deployments/{name}", tags=["jobs"], summary="One job: what it should do and what it does")
 def deployment(name: str, service: Asked, _: Reader) -> JobShape:
-    return _job(service.job(name))
+    return job_shape(service.job(name))
 
 
-@api.patch("/deployments/{name}", tags=["jobs"], summary="Run or stop it", status_code=202)
+@api.patch("/deployments/{name}", tags=["jobs"], summary="Run, stop or pause it", status_code=202)
 def desire(name: str, given: Desire, service: Asked, token: Operator) -> JobShape:
-    (service.start if given.desired == "running" else service.stop)(name, token.name)
-    return _job(service.job(name))
+    {"running": service.start, "stopped": service.stop, "paused": service.pause}[given.desired](name, token.name)
+    return job_shape(service.job(name))
 
 
 @api.post("/deployments/{name}/restart", tags=["jobs"], summary="Stop it and start it again", status_code=202)
 def restart(name: str, service: Asked, token: Operator) -> JobShape:
     service.restart(name, token.name)
-    return _job(service.job(name))
+    return job_shape(service.job(name))
 
 
 @api.get("/deployments/{name}/runs", tags=["jobs"], summary="Its processes, newest first", response_model=list[RunShape])
@@ -140,7 +139,7 @@ def logs(
 def events(
     service: Asked,
     _: Reader,
-    after: Annotated[int | None, Query(ge=0)] = None,
+    after: Annotated[int | None, Query(ge=0, le=10**18)] = None,
     pipeline: Annotated[str | None, Query(max_length=63)] = None,
     most: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[Any]:
@@ -148,7 +147,7 @@ def events(
 
 
 @api.get("/events/stream", tags=["events"], summary="The same as server-sent events; Last-Event-ID goes on where it stopped")
-async def stream(request: Request, service: Asked, _: Reader, after: Annotated[int | None, Query(ge=0)] = None) -> StreamingResponse:
+async def stream(request: Request, service: Asked, _: Reader, after: After = None) -> StreamingResponse:
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isdecimal() and len(last) < 19 else after
     newest = await anyio.to_thread.run_sync(lambda: service.registry.events(0, None, 1, newest=True))
@@ -194,9 +193,14 @@ def remove_token(token_id: str, service: Asked, token: Admin) -> None:
     service.registry.note(token.name, "remove token", token_id)
 
 
-@api.get("/audit", tags=["tokens"], summary="Who changed what, newest first", response_model=list[AuditShape])
-def audit(service: Asked, _: Admin, most: Annotated[int, Query(ge=1, le=1000)] = 200) -> list[Any]:
-    return [AuditShape(**vars(one)) for one in service.registry.audit(most)]
+@api.get("/audit", tags=["tokens"], summary="Who changed what, newest first; Link names the next page", response_model=list[AuditShape])
+def audit(
+    service: Asked, _: Admin, answer: Response, limit: Limit = 200, cursor: Annotated[int | None, Query(ge=1, le=10**18)] = None
+) -> list[Any]:
+    found = service.registry.audit(limit, cursor)
+    if len(found) == limit:
+        next_page(answer, "/api/v1/audit", limit, found[-1].seq)
+    return [AuditShape(**vars(one)) for one in found]
 
 
 @api.get("/me", tags=["tokens"], summary="The token of this request and what it may do")
@@ -217,10 +221,22 @@ def sign_out(answer: Response) -> None:
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
 
-def _job(job: Job) -> JobShape:
-    told = {field: getattr(job.deployment, field) for field in ("version", "desired", "observed", "why", "changed_at")}
+def job_shape(job: Job) -> JobShape:
+    told: dict[str, Any] = {field: getattr(job.deployment, field) for field in ("version", "desired", "observed", "why", "changed_at")}
     jobs = list((job.status or {}).get("jobs", []))
-    return JobShape(name=job.pipeline.name, owner=job.pipeline.owner, description=job.pipeline.description, jobs=jobs, **told)
+    told |= {field: getattr(job.pipeline, field) for field in ("owner", "team", "description")}
+    deployed = job.deployment
+    return JobShape(name=deployed.name, pipeline=deployed.pipeline, env=deployed.env, tags=list(job.pipeline.tags), jobs=jobs, **told)
+
+
+def operation_shape(operation: Operation) -> OperationShape:
+    names = OperationShape.model_fields
+    return OperationShape(**{field: getattr(operation, field) for field in names})
+
+
+def next_page(answer: Response, path: str, limit: int, cursor: str | int) -> None:
+    """As RFC 8288 has it, so that lists stay lists."""
+    answer.headers["Link"] = f'<{path}?limit={limit}&cursor={quote(str(cursor))}>; rel="next"'
 
 
 def _event(event: Event) -> EventShape:

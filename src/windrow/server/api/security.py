@@ -6,13 +6,20 @@ the cookie and changes something must come from our own page (CSRF).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import Request, Response
+from fastapi import Request
 from fastapi.responses import JSONResponse
-from starlette.middleware.base import BaseHTTPMiddleware
-from starlette.types import ASGIApp
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from windrow.server.api.problems import problem
 from windrow.server.registry import Registry, Token
@@ -27,35 +34,91 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
 }
+_MOST_CLIENTS = 10_000
+# Dependency to scope.
+_SCOPE_OF: dict[Any, str] = {}
 
 
-class Guard(BaseHTTPMiddleware):
-    """Before anything else looks at a request: host, origin and size."""
+@dataclass(frozen=True)
+class Rate:
+    """``requests`` a second of one client with one token, and ``burst`` at once after a pause."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
-        super().__init__(app)
+    requests: float = 100.0
+    burst: float = 300.0
+
+
+class Buckets:
+    """How much each client may still ask. A bucket fills at ``rate`` a second up to ``size``."""
+
+    def __init__(self, rate: float, size: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._size, self._clock = rate, size, clock
+        self._lock = threading.Lock()
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str, amount: float = 1.0) -> bool:
+        """False where there is not so much left; nothing is taken then.
+
+        >>> times = iter([0.0, 0.0, 0.0, 1.0])
+        >>> buckets = Buckets(rate=1, size=2, clock=lambda: next(times))
+        >>> [buckets.take("a") for _ in range(4)]
+        [True, True, False, True]
+        """
+        now = self._clock()
+        with self._lock:
+            left, at = self._left.pop(client, (self._size, now))
+            left = min(self._size, left + (now - at) * self._rate)
+            is_enough = left >= amount
+            self._left[client] = (left - amount if is_enough else left, now)
+            if len(self._left) > _MOST_CLIENTS:
+                self._left.popitem(last=False)
+            return is_enough
+
+
+class Guard:
+    """Before anything else looks at a request: host, origin, size and rate."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], rate: Rate | None = None) -> None:
+        self._app = app
         self._hosts = hosts
+        chosen = rate or Rate()
+        self._asked = Buckets(chosen.requests, chosen.burst)
 
-    async def dispatch(self, request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        refusal = self._refusal(request)
-        answer = refusal if refusal is not None else await call_next(request)
-        for name, value in _HEADERS.items():
-            answer.headers.setdefault(name, value)
-        if request.url.path.startswith("/api/"):
-            answer.headers.setdefault("Cache-Control", "no-store")
-        return answer
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), str(scope["path"])
+        # With what it brings: who asks from the same address without a token takes nothing from those who have one.
+        brought = hashlib.sha256((headers.get("authorization", "") + "\n" + headers.get("cookie", "")).encode()).hexdigest()
+        client = f"{scope['client'][0] if scope.get('client') else ''} {brought[:16]}"
 
-    def _refusal(self, request: Request) -> JSONResponse | None:
-        if _host(request.headers.get("host", "")) not in self._hosts:
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                told = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    told.setdefault(name, value)
+                if path.startswith("/api/"):
+                    told.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        refusal = self._refusal(str(scope["method"]), path, headers, client)
+        await (refusal or self._app)(scope, receive, answer)
+
+    def _refusal(self, method: str, path: str, headers: Headers, client: str) -> JSONResponse | None:
+        if _host(headers.get("host", "")) not in self._hosts:
             return problem(421, "WR927", "this server does not go by that name", "windrow serve --allow-host NAME")
-        origin = request.headers.get("origin")
-        if request.method not in _SAFE and origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        origin = headers.get("origin")
+        if method not in _SAFE and origin is not None and urlsplit(origin).netloc != headers.get("host"):
             return problem(403, "WR927", "the request comes from another page")
-        length = request.headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BODY:
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdecimal()) or int(length) > MOST_BODY:
             return problem(413, "WR926", f"a request has {MOST_BODY:,} bytes at most")
-        if request.method not in _SAFE and "transfer-encoding" in request.headers:
+        if "transfer-encoding" in headers:
             return problem(411, "WR926", "a request says how long it is")
+        if path.startswith("/api/") and not self._asked.take(client):
+            told = problem(429, "WR926", "these are too many requests at once", "wait a second, or follow /api/v1/events/stream")
+            told.headers["Retry-After"] = "1"
+            return told
         return None
 
 
@@ -93,4 +156,10 @@ def needs(scope: str) -> Callable[[Request], Token]:
             raise NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {scope}: {SCOPES[scope]}'))
         return token
 
+    _SCOPE_OF[check] = scope
     return check
+
+
+def scope_of(route: APIRoute) -> str | None:
+    """What a path asks of the token, for its description; None where it asks for none."""
+    return next((_SCOPE_OF[one.call] for one in route.dependant.dependencies if one.call in _SCOPE_OF), None)

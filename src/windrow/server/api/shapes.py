@@ -16,13 +16,111 @@ class Sql(Shape):
     name: str = Field(default="query", max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", examples=["orders"])
 
 
-class Deploy(Sql):
+class Texted(Sql):
+    project: str = Field(default="", max_length=200_000, description="the windrow.yaml that belongs to the text; without include")
+    env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])
     message: str = Field(default="", max_length=500, examples=["count returns, too"])
+
+
+class Deploy(Texted):
     start: bool = Field(default=True, description="whether the job is to run; it goes on running where it does")
 
 
 class Desire(Shape):
-    desired: Literal["running", "stopped"]
+    desired: Literal["running", "stopped", "paused"] = Field(examples=["stopped"])
+
+
+class NewPlan(Shape):
+    """The text to go to, or the number of a version that there is."""
+
+    sql: str | None = Field(default=None, max_length=1_000_000)
+    version: int | None = Field(default=None, ge=1, le=1_000_000_000, examples=[2])
+    project: str = Field(default="", max_length=200_000)
+    env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])
+    message: str = Field(default="", max_length=500)
+
+
+class GoBack(Shape):
+    to: int | None = Field(default=None, ge=1, le=1_000_000_000, description="a version; the one before if left out", examples=[1])
+
+
+class Restore(Shape):
+    batch: int = Field(ge=0, le=10**15, examples=[120])
+    job: str | None = Field(default=None, max_length=200, description="needed where a file has several jobs")
+
+
+class Promotion(Shape):
+    to: str = Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$", examples=["prod"])
+
+
+class EnvironmentShape(Shape):
+    name: str = Field(max_length=63, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$", examples=["prod"])
+    is_protected: bool = Field(description="whether what runs there is planned by one and approved by another")
+
+
+class NewFlag(Shape):
+    name: str = Field(max_length=63, examples=["NEW_RULES"])
+    value: str | None = Field(default=None, max_length=2000, description="none takes it away", examples=["on"])
+    env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", description="everywhere where left out")
+
+
+class FlagShape(Shape):
+    seq: int
+    name: str
+    env: str
+    value: str | None
+    at: int
+    author: str
+
+
+class PlanShape(Shape):
+    id: str
+    deployment: str
+    from_version: int = Field(description="0 where it is not deployed yet")
+    to_version: int
+    content: dict[str, Any] = Field(description="what the change does to each job, as windrow plan --format json has it")
+    created_at: int
+    created_by: str
+    approved_by: str
+    expires_at: int
+    operation: str
+
+
+class OperationShape(Shape):
+    id: str
+    kind: str
+    deployment: str
+    state: str = Field(examples=["running"], description="pending, running, succeeded or failed")
+    step: str
+    content: dict[str, Any]
+    created_at: int
+    created_by: str
+    ended_at: int | None
+
+
+class Query(Shape):
+    query: str = Field(min_length=1, max_length=20_000, examples=["SELECT name, observed FROM system.jobs WHERE observed <> 'running'"])
+
+
+class SilenceShape(Shape):
+    rule: str = Field(default="", max_length=200, description="of every rule where left out")
+    job: str = Field(default="", max_length=200, description="of every job where left out")
+    minutes: int = Field(ge=1, le=60 * 24 * 30, examples=[60])
+    reason: str = Field(min_length=1, max_length=500, examples=["the broker is being upgraded"])
+
+
+class AlertShape(Shape):
+    id: str
+    rule: str
+    labels: dict[str, str]
+    level: str
+    summary: str
+    state: str = Field(description="pending, firing or resolved")
+    is_silenced: bool
+    value: float | None
+    since: int
+    changed_at: int
+    acknowledged_by: str
 
 
 class NewToken(Shape):
@@ -36,8 +134,12 @@ class SignIn(Shape):
 
 
 class JobShape(Shape):
-    name: str
+    name: str = Field(examples=["orders@prod"])
+    pipeline: str
+    env: str
     owner: str
+    team: str
+    tags: list[str]
     description: str
     version: int
     desired: str
@@ -52,6 +154,7 @@ class JobShape(Shape):
 class VersionShape(Shape):
     n: int
     sql: str
+    project: str
     message: str
     author: str
     created_at: int
@@ -64,6 +167,7 @@ class RunShape(Shape):
     started_at: int
     ended_at: int | None
     exit_code: int | None
+    outcome: str
     message: str
 
 
@@ -101,6 +205,13 @@ class AuditShape(Shape):
 
 class LogShape(Shape):
     lines: list[str]
+
+
+class DeployedShape(Shape):
+    """``operation`` is to be watched where the state has to be carried over."""
+
+    job: JobShape
+    operation: OperationShape | None
 
 
 class Problem(BaseModel):

@@ -1,0 +1,115 @@
+"""``windrow plan``, ``apply``, ``rollback``, ``history`` and ``events`` with ``--server``: what a server does with its jobs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from windrow.cli.arguments import Form
+from windrow.cli.deployments import client_of, project_text
+from windrow.cli.files import read_sql, stem
+
+if TYPE_CHECKING:
+    from windrow.server.client import Client
+
+_LOOK = 0.5
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A job of a server. ``target`` is the file of its text, or its name."""
+
+    server: str
+    target: str
+    env: str = ""
+
+    @property
+    def name(self) -> str:
+        own = stem(self.target) if Path(self.target).is_file() else self.target
+        return f"{own}@{self.env}" if self.env and "@" not in own else own
+
+    @property
+    def client(self) -> Client:
+        return client_of(self.server, None)
+
+    def made_plan(self) -> dict[str, Any]:
+        pipeline, _, env = self.name.partition("@")
+        return self.client.plan(pipeline, read_sql(self.target), env=env, project=project_text(self.target))
+
+
+def plan_there(remote: Remote, form: Form) -> dict[str, Any]:
+    """Gives the plan, after it is shown."""
+    plan = remote.made_plan()
+    if form is Form.json:
+        print(json.dumps(plan))
+        return plan
+    print(f"plan {plan['id']}: {plan['deployment']}, version {plan['from_version'] or 'none'} -> {plan['to_version']}")
+    for job in plan["content"]["jobs"]:
+        if not job["changes"]:
+            print(f"\njob {job['job']}: nothing has changed that its state depends on")
+        for change in job["changes"]:
+            print(f"\njob {job['job']}, {change['statement']}\n    {change['class']}  {change['what']}")
+            print(f"       why    {change['reason']}\n       state  {change['state']}")
+        for obstacle in job["obstacles"]:
+            print(f"    no       {obstacle}")
+        for stays in job["what_stays"]:
+            print(f"    stays    {stays}")
+    return plan
+
+
+def apply_there(remote: Remote, *, yes: bool) -> None:
+    plan = plan_there(remote, Form.text)
+    if plan["content"]["can_apply"] and not yes and not typer.confirm("\nApply it?"):
+        raise typer.Exit(1)
+    done = remote.client.apply(plan["id"], key=plan["id"])
+    print(f"{plan['deployment']}: {done['step']}")
+
+
+def roll_back_there(remote: Remote, to: int | None, *, yes: bool) -> None:
+    if not yes and not typer.confirm(f"Take {remote.name} back to {'the version before' if to is None else f'version {to}'}?"):
+        raise typer.Exit(1)
+    print(f"{remote.name}: {remote.client.rollback(remote.name, to)['step']}")
+
+
+def history_there(remote: Remote, form: Form) -> None:
+    client = remote.client
+    versions = client.versions(remote.name)
+    if form is Form.json:
+        print(json.dumps({"versions": versions, "state": client.history(remote.name)}))
+        return
+    present = client.job(remote.name)["version"]
+    for one in versions:
+        mark = " (runs)" if one["n"] == present else ""
+        print(f"{one['n']:>4}  {_at(one['created_at'])}  {one['author']}  {one['message']}{mark}".rstrip())
+    for one in client.history(remote.name):
+        what = one["message"] or "; ".join(one["changes"]) or "the first"
+        print(f"      state of job {one['job']} from batch {one['from_batch']} on: {what}")
+
+
+def events_there(remote: Remote, *, follow: bool, most: int, form: Form) -> None:
+    client, name = remote.client, remote.name if remote.target else None
+    found = client.events(name, most or 1000)
+    for event in found:
+        _print_event(event, form)
+    last = found[-1]["seq"] if found else 0
+    while follow:
+        time.sleep(_LOOK)
+        for event in client.events(name, 1000, last):
+            _print_event(event, form)
+            last = event["seq"]
+
+
+def _print_event(event: Mapping[str, Any], form: Form) -> None:
+    text = f"{_at(event['at'])}  {event['level']:<7}  {event['type']}  {event['pipeline']}  {event['message']}"
+    print(json.dumps(event) if form is Form.json else text, flush=True)
+
+
+def _at(millis: int) -> str:
+    return datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
