@@ -35,7 +35,7 @@ def ran(server: Server, tmp_path: Path) -> Server:
     letters = Path(folder.path, LETTERS)
     letters.mkdir()
     pq.write_table(to_table([LATE, BROKEN]), letters / "batch-0000000003.parquet")
-    shutil.copytree(made / ".windrow" / "q", server.root / "jobs" / "q" / "state")
+    shutil.copytree(made / ".windrow" / "q", server.root / "q" / "state")
     return server
 
 
