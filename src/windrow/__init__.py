@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from windrow.compiler import Compiled
+    from windrow.groups import Member
+    from windrow.groups.effects import Impact
+    from windrow.groups.report import GroupReport
     from windrow.jobs import Jobs
     from windrow.jobs.options import Mode
     from windrow.jobs.rows import Rows
+    from windrow.lineage import Lineage
 
 __version__ = "0.1.0"
-__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "compile", "run", "sql"]
+__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "compile", "group", "impact", "lineage", "run", "sql"]
+# Functions that have the name of a package.
+_FUNCTIONS = frozenset({"lineage", "sql"})
 
 # Before anything imports Polars, which reads it once.
 keep_memory()
@@ -113,6 +119,48 @@ def sql(
         return jobs.output(name)
 
 
+def lineage(*files: Path | str | Compiled) -> Lineage:
+    """Which columns follow from which, in SQL files or in what ``compile`` gave: ``edges``, ``columns``, and what is read and written."""
+    from windrow.lineage import Lineage
+
+    return Lineage.together(_member(file).lineage for file in files)
+
+
+def group(*files: Path | str | Compiled) -> GroupReport:
+    """Several files together: ``group.links()``, ``group.conflicts()``, ``shared`` and ``opportunities``.
+
+    ``text()``, ``to_json()`` and ``draw("svg")`` show them.
+    """
+    from windrow.groups import Group
+    from windrow.groups.report import GroupReport
+
+    return GroupReport.of(Group(tuple(map(_member, files))), {})
+
+
+def impact(file: Path | str | Compiled, against: Path | str | Compiled, *others: Path | str | Compiled) -> Impact:
+    """Who is affected by a change of a file: ``verdict``, ``changes`` and ``effects``, in it and in ``others``."""
+    from windrow.groups.impact import impact as find_impact
+
+    new = _member(file)
+    # The old version under the name of the new one: jobs are called after their file.
+    old = compile(_text(against) if isinstance(against, Path | str) else against.script.source.text, name=new.file)
+    return find_impact(_member(old), new, [_member(other) for other in others])
+
+
+def _member(file: Path | str | Compiled) -> Member:
+    from windrow.groups import Member
+
+    compiled = compile(_text(file), name=str(file)) if isinstance(file, Path | str) else file
+    return Member.of(compiled.script, compiled.catalog, compiled.plan, compiled.script.source.name)
+
+
+def _text(file: Path | str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("WR613", f"cannot read {file}: {error}", "give the path of a .sql file, or what windrow.compile gave") from None
+
+
 def _active_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
@@ -120,10 +168,12 @@ def _active_session() -> SparkSession | None:
 
 
 class _Package(ModuleType):
-    """This package. The import of ``windrow.sql``, which holds the parser, binds that name here, where it belongs to the function."""
+    """This package. The import of ``windrow.sql``, which holds the parser, binds that name here, where it belongs to the function; that of
+    ``windrow.lineage`` likewise.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name != "sql" or not isinstance(value, ModuleType):
+        if name not in _FUNCTIONS or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 

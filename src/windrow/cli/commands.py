@@ -25,6 +25,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "group:show_group",
         "Show who reads and writes what in several files, what they share and could share, and where they do not fit together.",
     ),
+    "impact": (
+        "impact:show_impact",
+        "Show who is affected by a change of a file, in it and in other files: none, values change, type widens, breaks.",
+    ),
+    "docs": ("docs:write_docs", "Write a page about files: sources, stages, sinks, lineage, schedules, owners, and a runbook."),
     "events": ("events:show_events", "Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."),
     "plan": ("changing:plan_change", "Show what a changed file would do to the state of its jobs, and change nothing."),
     "apply": (

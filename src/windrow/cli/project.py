@@ -97,14 +97,15 @@ def files_of(chosen: Chosen, what: str = "files") -> list[Path]:
     return [Path(shown(path)) for path in found]
 
 
-def compile_chosen(file: str, chosen: Chosen) -> Compiled:
-    """A file as its environment has it."""
+def compile_chosen(file: str, chosen: Chosen, text: str | None = None) -> Compiled:
+    """A file as its environment has it; ``text`` is another version of it."""
     from windrow.cli.files import read_sql, shown_name
     from windrow.compiler import compile_sql
     from windrow.settings import environment
 
+    text = read_sql(file) if text is None else text
     if chosen.environment is None:
-        return compile_sql(read_sql(file), shown_name(file), environment())
+        return compile_sql(text, shown_name(file), environment())
     from windrow.config import compile_file
 
-    return compile_file(read_sql(file), shown_name(file), chosen.environment, environment())
+    return compile_file(text, shown_name(file), chosen.environment, environment())

@@ -9,6 +9,7 @@ from windrow.catalog import build_catalog
 from windrow.diagnosis.topology import topology_json, topology_of
 from windrow.graphs import draw
 from windrow.introspection.answer import Answer
+from windrow.introspection.impacts import impact_of
 from windrow.introspection.view import View
 from windrow.lineage import lineage_of
 from windrow.lineage.report import lineage_to_text
@@ -25,6 +26,8 @@ def explain_statement(statement: Explain, view: View) -> Answer:
     if statement.aspect == "LINEAGE":
         text = lineage_to_text(lineage_of(_plan_of(inner, view), ""))
         return Answer(statement, ("lineage",), tuple((line,) for line in text.splitlines()))
+    if statement.aspect == "IMPACT":
+        return Answer(statement, ("impact",), tuple((line,) for line in impact_of(inner, view).splitlines()))
     is_plain = not statement.options.topology and statement.options.format == "TEXT"
     if is_plain and isinstance(inner, CreateStream | CreateTable):
         text = _source_text(inner)

@@ -11,6 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.unit.cli.conftest import Windrow
+from windrow.compiler import compile_sql
+from windrow.jobs.identity import Origin, claim
+from windrow.storage import LocalFolder, folder_name
 
 PAGE = (Path(__file__).parents[3] / "docs" / "groups.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"`([a-z_]+\.sql)`[^`]*?:\n\n```sql\n(.*?)```", PAGE, re.DOTALL))
@@ -27,6 +30,9 @@ def files(windrow: Windrow) -> list[str]:
 @pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[command for command, _ in SHOWN])
 def test_the_page_shows_what_is_printed(windrow: Windrow, files: list[str], command: str, expected: str) -> None:
     assert files
+    if command.startswith("impact"):
+        Path("revenue.sql").rename("revenue-old.sql")
+        Path("revenue.sql").write_text(FILES["revenue.sql"].replace("SUM(amount) AS total, COUNT(*) AS orders", "SUM(amount * 2) AS total"))
     assert windrow(*shlex.split(command)).stdout == expected
 
 
@@ -57,3 +63,47 @@ def test_questions_about_a_group_that_make_no_sense(windrow: Windrow, files: lis
     ]:
         done = windrow("group", *words)
         assert (done.exit_code, done.stderr[:7]) == (2, f"[{code}]"), words
+
+
+def test_an_impact_can_be_an_exit_code(windrow: Windrow, files: list[str]) -> None:
+    Path("new.sql").write_text(FILES["revenue.sql"].replace("amount > 0", "amount > 1"))
+    for limit, code in (("values", 1), ("widens", 0), ("breaks", 0)):
+        assert windrow("impact", "new.sql", files[1], "--against", files[0], "--fail-on", limit).exit_code == code
+    told = json.loads(windrow("impact", "new.sql", files[1], "--against", files[0], "--format", "json").stdout)
+    assert told["verdict"] == "values change"
+    assert {one["owner"] for one in told["affected"]} == {"billing", "marketing"}
+
+
+def test_an_impact_against_the_text_that_made_a_state(windrow: Windrow, files: list[str]) -> None:
+    """By the name of the job, by its folder, and by the folder of all jobs."""
+    compiled = compile_sql(FILES["revenue.sql"], "revenue.sql")
+    (job,) = compiled.plan.jobs
+    state = Path(".windrow/revenue").absolute()
+    claim(LocalFolder(str(state)).child(folder_name(job.name)), job, Origin.of(compiled.script, compiled.plan))
+    Path("revenue.sql").write_text(FILES["revenue.sql"].replace("amount > 0", "amount > 1"))
+    for against in (job.name, str(state), str(state / folder_name(job.name))):
+        done = windrow("impact", *files, "--against", against)
+        assert done.stdout.endswith("verdict: values change\n"), done.stderr
+    done = windrow("impact", *files, "--against", "other")
+    assert done.stderr.startswith("[WR621] other is no file, and there is no state of such a job")
+
+
+def test_a_page_about_files(windrow: Windrow, files: list[str]) -> None:
+    text = windrow("docs", *files).stdout
+    assert text.startswith("# revenue.sql, vip.sql\n")
+    for expected in (
+        "```mermaid",
+        "| orders | kafka://broker:9092/orders | id BIGINT",
+        "#### revenue\n",
+        "revenue.total | orders.amount (aggregation) ",
+        "| revenue | kafka://broker:9092/revenue | customer, total, orders |",
+        "TooMuch: warning",
+        "WindrowJobFailed",
+    ):
+        assert expected in text, expected
+    assert windrow("docs", *files, "--format", "html", "--output", "page.html", "--title", "Shop <1>").stdout == "wrote page.html\n"
+    page = Path("page.html").read_text()
+    assert "<h1>Shop &lt;1&gt;</h1>" in page
+    assert page.count("<svg") == 1
+    ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert windrow("docs", *files, "--output", "nowhere/page.md").stderr.startswith("[WR623] cannot write nowhere/page.md")

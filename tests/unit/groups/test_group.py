@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 import windrow
 from tests.unit.groups.conftest import ORDERS, folder, group, topic
 from windrow.diagnosis.analysis import Analysis, analyze
+from windrow.errors import UsageError
+from windrow.groups import Verdict
 from windrow.groups.opportunities import opportunities
 from windrow.groups.report import GroupReport
 from windrow.groups.sharing import shared_in
+from windrow.lineage import downstream, find_column
 from windrow.observe.batch_record import BatchRecord, OperatorRecord
 
 REVENUE = f"""
@@ -162,3 +168,18 @@ def test_explain_of_all_statements() -> None:
     assert "reads   kafka://b:9092/orders as orders" in first
     assert "statement paid of this file: computed once for minutes, hours, named, also" in second
     assert third.startswith("could be shared")
+
+
+def test_files_and_compiled_files_from_python(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.sql", tmp_path / "b.sql"
+    first.write_text(REVENUE)
+    second.write_text(BIG)
+    lineage = windrow.lineage(first, second)
+    found = downstream(lineage, find_column(lineage, "orders.amount")).columns()
+    assert "file/out/big.total" in {str(column) for column in found}
+    assert windrow.group(str(first), windrow.compile(BIG, name="b.sql")).group.conflicts() == []
+    old = windrow.compile(REVENUE.replace("> 0", "> 5"))
+    assert windrow.impact(first, old, second).verdict is Verdict.VALUES
+    assert windrow.impact(first, first).verdict is Verdict.NONE
+    with pytest.raises(UsageError, match="cannot read"):
+        windrow.lineage(tmp_path / "nowhere.sql")
