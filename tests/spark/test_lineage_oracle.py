@@ -32,7 +32,10 @@ FILES = [path for path in sorted(CASES.glob("*.jsonl")) if path.stem not in ("fu
 RUNNING = [case for path in FILES for case in load_cases(path) if not case.expects_error]
 GAPS = set((CASES.parent / "gaps.txt").read_text().splitlines())
 ORACLE = [case for case in RUNNING if case.name not in GAPS]
-SAMPLE = [case for case in ORACLE if columns_of(case)][5::60]
+KNOWN = [case for case in ORACLE if columns_of(case)]
+SAMPLE = KNOWN[5::60]
+# As many as can be run again for each of their columns in a quarter of an hour.
+MANY = KNOWN[2 :: len(KNOWN) // 150][:150]
 
 
 def changed(value: Any) -> Any:
@@ -132,12 +135,13 @@ def shares() -> Iterator[list[tuple[int, int]]]:
     found: list[tuple[int, int]] = []
     yield found
     if found:
-        print(f"\n{len(found)} queries, {sum(said for said, _ in found)} dependencies, the oracle saw {sum(seen for _, seen in found)}")
+        said, seen = (sum(counts) for counts in zip(*found, strict=True))
+        print(f"\n{len(found)} queries, {said} dependencies; the oracle saw {seen}, and never {(said - seen) / max(said, 1):.1%}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ORACLE, ids=lambda case: case.name)
-def test_no_edge_is_missing_in_any_case(spark: SparkSession, case: Case, shares: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("case", MANY, ids=lambda case: case.name)
+def test_no_edge_is_missing_in_many_cases(spark: SparkSession, case: Case, shares: list[tuple[int, int]]) -> None:
     said, seen, missing = judge(spark, case)
     shares.append((len(said), len(said & seen)))
     assert missing == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.files import shown_name
 
 if TYPE_CHECKING:
     from windrow.compiler import Compiled
@@ -55,10 +55,9 @@ def show_lineage(
 
 
 def _compiled(file: str) -> Compiled:
-    from windrow.compiler import compile_sql
-    from windrow.settings import environment
+    from windrow.cli.project import chosen_for, compile_chosen
 
-    return compile_sql(read_sql(file), shown_name(file), environment())
+    return compile_chosen(file, chosen_for(file, None))
 
 
 def _events(name: str, compiled: Compiled) -> list[dict[str, Any]]:

@@ -60,14 +60,18 @@ def _server(options: Mapping[str, str]) -> tuple[str, str, str]:
 def _of_path(path: str) -> Dataset:
     """
     >>> str(_of_path("s3a://bucket/in/")), str(_of_path("file:///data/in")), str(_of_path("data/in/*.json"))
-    ('s3a://bucket/in', 'file//data/in', 'file/data/in')
+    ('s3://bucket/in', 'file//data/in', 'file/data/in')
+    >>> _of_path("hdfs://nn:8020/in").name
+    '/in'
     """
     scheme, found, rest = path.partition("://")
     rest, path = _folder(rest), _folder(path)
     if not found or scheme == "file":
         return Dataset("file", rest if found else path, is_outside=True)
     place, _, key = rest.partition("/")
-    return Dataset(f"{scheme}://{place}", key, is_outside=True)
+    # Hadoop has several names for S3, and OpenLineage one. What is no object store has paths.
+    known = "s3" if scheme in ("s3a", "s3n") else scheme
+    return Dataset(f"{known}://{place}", f"/{key}" if scheme in ("hdfs", "viewfs") else key, is_outside=True)
 
 
 def _folder(path: str) -> str:

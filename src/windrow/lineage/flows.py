@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from windrow.lineage.graph import ROWS, ColumnRef, Dataset, EdgeKind
 from windrow.lineage.origins import NOTHING, Columns, Origin, Origins
+from windrow.model.expr import Asked
 from windrow.model.system import SYSTEM_COLUMNS
 
 SYSTEM = tuple(column.name for column in SYSTEM_COLUMNS)
@@ -16,7 +17,8 @@ SYSTEM = tuple(column.name for column in SYSTEM_COLUMNS)
 class Flow:
     """``visible`` are the columns in their order, by the name that is shown; ``hidden`` those that travel beside them, in lower case.
 
-    ``texts`` are the expressions of visible columns; ``anything`` is set where a source does not say what it has.
+    ``texts`` are the expressions of visible columns, ``asked`` the subqueries behind the planner's columns; ``anything`` is set where a
+    source does not say what it has.
     """
 
     visible: Mapping[str, Origins]
@@ -24,6 +26,7 @@ class Flow:
     rows: Origins
     texts: Mapping[str, str] = field(default_factory=dict)
     anything: ColumnRef | None = None
+    asked: Mapping[str, Asked] = field(default_factory=dict)
 
     def columns(self, slots: Mapping[str, Origins] | None = None) -> Columns:
         named = {**self.hidden, **{name.lower(): origins for name, origins in self.visible.items()}}

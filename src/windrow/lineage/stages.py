@@ -12,7 +12,7 @@ from windrow.lineage.joins import joined, looked_up
 from windrow.lineage.origins import NOTHING, Columns, Origins, deciding, of_over, origins_of, through
 from windrow.lineage.table_queries import answer_of
 from windrow.model.constraint import judging
-from windrow.model.expr import Expr
+from windrow.model.expr import Expr, Slot, transform
 from windrow.model.system import Origin as SystemOrigin
 from windrow.model.system import system_column
 from windrow.plan.explain_facts import with_calls_filled, with_slots_filled
@@ -51,7 +51,8 @@ def flow_of(stage: Stage, flows: Flows, stages: Mapping[str, Stage]) -> Flow:
         case SubqueryLookup(input=before, subqueries=subqueries):
             given = flows[before]
             answers = _answers(subqueries, given.columns(), flows)
-            return Flow(given.visible, {**given.hidden, **answers}, given.rows, given.texts, given.anything)
+            asked = {**given.asked, **{each.slot: each.asked for each in subqueries}}
+            return Flow(given.visible, {**given.hidden, **answers}, given.rows, given.texts, given.anything, asked)
         case Explode(input=before, args=args, columns=columns):
             given = flows[before]
             made = deciding(args, given.columns(), EdgeKind.TRANSFORMATION)
@@ -94,7 +95,7 @@ def _projected(
     stage: FilterProject | OverAggregate, given: Flow, slots: Mapping[str, Origins], text: Callable[[Expr], str] = as_written
 ) -> Flow:
     columns = given.columns(slots)
-    visible, texts = _items(stage.items, given, columns, text)
+    visible, texts = _items(stage.items, given, columns, lambda expr: text(_with_subqueries(expr, given)))
     hidden = {**given.hidden, **_carried(stage, columns)}
     # An item called like a system column takes its place.
     hidden |= {name.lower(): origins for name, origins in visible.items() if name.lower() in given.hidden and name.startswith("_")}
@@ -102,6 +103,11 @@ def _projected(
     shown = {name: origins for name, origins in visible.items() if name.lower() not in beside}
     rows = given.rows | _sorted(stage, columns)
     return Flow(shown, hidden, rows, texts, given.anything if any(item.expr is None for item in stage.items) else None)
+
+
+def _with_subqueries(expr: Expr, given: Flow) -> Expr:
+    """The subqueries themselves in the place of the columns that hold their answers."""
+    return transform(expr, lambda node: given.asked.get(node.name) if isinstance(node, Slot) else None)
 
 
 def _items(
