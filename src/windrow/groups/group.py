@@ -45,6 +45,9 @@ class Group:
                 found.setdefault(access.place, Place(access.place)).readers.append(access)
             for access in member.writes:
                 found.setdefault(access.place, Place(access.place)).writers.append(access)
+        for pattern in (place for place in found.values() if place.dataset.is_pattern):
+            for place in (place for place in found.values() if pattern.dataset.stands_for(place.dataset)):
+                place.readers += pattern.readers
         return found
 
     def links(self) -> list[tuple[Access, Access]]:

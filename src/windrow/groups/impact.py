@@ -9,7 +9,7 @@ from windrow.groups.differences import Difference, differences
 from windrow.groups.effects import Effect, Impact
 from windrow.groups.member import Member
 from windrow.groups.verdicts import Verdict, type_change
-from windrow.lineage import ROWS, ColumnRef, Dataset, Edge
+from windrow.lineage import ROWS, ColumnRef, Dataset, Edge, Lineage
 from windrow.model.expr import Column, Expr, walk
 from windrow.model.notes import Alert, Metric
 from windrow.model.types import UNKNOWN, DataType
@@ -58,12 +58,10 @@ class _Spread:
 
     def __post_init__(self) -> None:
         members = (self.old, self.new, *self.others)
-        for edge in dict.fromkeys(edge for member in members for edge in member.lineage.edges):
+        whole = Lineage.together(member.lineage for member in members)
+        for edge in whole.edges:
             self._after.setdefault(edge.input, []).append(edge)
-        self._columns: dict[Dataset, dict[str, None]] = {}
-        for member in members:
-            for dataset, names in member.lineage.columns.items():
-                self._columns.setdefault(dataset, {}).update(dict.fromkeys(names))
+        self._columns = whole.columns
 
     def start(self, change: Difference) -> None:
         self._take(_Found(change.column, change.verdict, change.within, f"{change.column} {change.text}"))

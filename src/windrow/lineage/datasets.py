@@ -16,7 +16,11 @@ def outside(connector: str, options: Mapping[str, str]) -> tuple[Dataset, ...]:
         return ()
     match connector:
         case "kafka":
-            return tuple(Dataset(f"kafka://{_first_server(options)}", topic, is_outside=True) for topic in _topics(options))
+            server = f"kafka://{_first_server(options)}"
+            topics = [topic.strip() for topic in options.get("topic", "").split(",") if topic.strip()]
+            if not topics:
+                return (Dataset(server, options.get("topic.pattern", ""), is_outside=True, is_pattern=True),)
+            return tuple(Dataset(server, topic, is_outside=True) for topic in topics)
         case "postgres":
             host, port, database = _server(options)
             name = ".".join((database, options.get("schema", "public"), options.get("table", "")))
@@ -39,11 +43,6 @@ def _first_server(options: Mapping[str, str]) -> str:
     """
     server = options.get("bootstrap.servers", "").split(",")[0].strip()
     return server if ":" in server else f"{server}:9092"
-
-
-def _topics(options: Mapping[str, str]) -> list[str]:
-    topics = [topic.strip() for topic in options.get("topic", "").split(",")]
-    return [topic for topic in topics if topic] or [options.get("topic.pattern", "")]
 
 
 def _server(options: Mapping[str, str]) -> tuple[str, str, str]:
@@ -76,5 +75,6 @@ def _of_path(path: str) -> Dataset:
 
 def _folder(path: str) -> str:
     """Without a last part that is a pattern: who writes a folder and who reads its files mean the same."""
-    before, _, last = path.rstrip("/").rpartition("/")
-    return before if before and "*" in last else path.rstrip("/")
+    path = path.rstrip("/").removeprefix("./")
+    before, _, last = path.rpartition("/")
+    return before if before and "*" in last else path

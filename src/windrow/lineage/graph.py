@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -41,6 +42,21 @@ class Dataset:
     name: str
     # Whether it is outside of the file: two files that name it mean the same.
     is_outside: bool = False
+    # Whether the name is a pattern, which stands for every topic that it fits.
+    is_pattern: bool = False
+
+    def stands_for(self, other: Dataset) -> bool:
+        """
+        >>> Dataset("kafka://b", "shop_.*", True, True).stands_for(Dataset("kafka://b", "shop_orders", True))
+        True
+        """
+        if not self.is_pattern or other.is_pattern or other.namespace != self.namespace:
+            return False
+        try:
+            return re.fullmatch(self.name, other.name) is not None
+        except re.error:
+            # What Java understands and Python does not links nothing.
+            return False
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.is_outside else self.name
@@ -95,4 +111,14 @@ class Lineage:
             reads += part.reads
             writes += part.writes
             types.update(part.types or {})
+        edges += pattern_edges(columns)
         return Lineage(columns, tuple(dict.fromkeys(edges)), tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)), types)
+
+
+def pattern_edges(columns: Mapping[Dataset, tuple[str, ...]]) -> Iterator[Edge]:
+    """From topics to the patterns that stand for them: who reads by a pattern reads what others write."""
+    for pattern in (dataset for dataset in columns if dataset.is_pattern):
+        for topic in (dataset for dataset in columns if pattern.stands_for(dataset)):
+            for name in (name for name in columns[pattern] if name in columns[topic]):
+                yield Edge(ColumnRef(pattern, name), ColumnRef(topic, name), EdgeKind.IDENTITY)
+            yield Edge(ColumnRef(pattern, ROWS), ColumnRef(topic, ROWS), EdgeKind.ROWS)

@@ -8,7 +8,7 @@ import pytest
 
 import windrow
 from tests.unit.groups.conftest import ORDERS, folder, member, topic
-from windrow.groups import Verdict
+from windrow.groups import Group, Verdict
 from windrow.groups.effects import Impact
 from windrow.groups.impact import impact
 from windrow.groups.verdicts import type_change
@@ -196,3 +196,18 @@ def test_explain_impact_tells_which_statements_can_no_longer_be_made() -> None:
 
 def test_explain_impact_of_a_new_statement() -> None:
     assert explained("SELECT id FROM paid").endswith("verdict: none")
+
+
+def test_who_reads_by_a_pattern_of_topics_is_affected() -> None:
+    reader = """CREATE STREAM all_of_it (customer STRING, total DOUBLE) WITH ('connector' = 'kafka', 'topic.pattern' = 'rev.*',
+      'bootstrap.servers' = 'b:9092', 'format' = 'json'); CREATE STREAM c AS SELECT total FROM all_of_it;"""
+    old, new = member("a.sql", OLD), member("a.sql", OLD.replace("SUM(amount)", "MAX(amount)"))
+    found = impact(old, new, [member("b.sql", reader)])
+    assert {effect.name: effect.verdict for effect in found.effects if effect.file == "b.sql"} == {
+        "all_of_it": Verdict.VALUES,
+        "c": Verdict.VALUES,
+    }
+    assert [str(each) for pair in Group((old, member("b.sql", reader))).links() for each in pair] == [
+        "revenue of a.sql",
+        "all_of_it of b.sql",
+    ]

@@ -182,6 +182,9 @@ def test_names_of_what_is_outside() -> None:
         "kafka://a:9092/y",
     ]
     assert outside("console", {}) == ()
+    assert outside("files", {"path": "./in"}) == outside("files", {"path": "in/"})
+    (pattern,) = outside("kafka", {"bootstrap.servers": "a", "topic.pattern": "x_("})
+    assert not pattern.stands_for(outside("kafka", {"bootstrap.servers": "a", "topic": "x_"})[0])
 
 
 def test_edges_that_only_decide_stay_so() -> None:
