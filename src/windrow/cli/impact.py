@@ -74,13 +74,19 @@ def _is_as_bad(found: Impact, limit: FailOn) -> bool:
 
 def _as_file(against: str, file: str) -> Member:
     """The old text under the name of the new one: jobs are called after their file."""
-    return _member(read_sql(against), file)
+    return _member(read_sql(against), file, against)
 
 
-def _member(text: str, file: str) -> Member:
+def _member(text: str, file: str, against: str) -> Member:
+    from dataclasses import replace
+
+    from windrow.errors import SqlError
     from windrow.groups import Member
 
-    compiled = compile_chosen(file, chosen_for(file, None), text)
+    try:
+        compiled = compile_chosen(file, chosen_for(file, None), text)
+    except SqlError as error:
+        raise SqlError(error.diagnostics, replace(error.source, name=f"{against} (what {file} is compared with)")) from None
     return Member.of(compiled.script, compiled.catalog, compiled.plan, shown_name(file))
 
 
@@ -95,10 +101,10 @@ def _as_job(against: str, file: str, new: Member, state: str | None, settings: l
     is_folder = Path(against).is_dir()
     folder = opened_state(file, against if is_folder else state, settings)
     if folder.exists(CARD):
-        return _member(str(read_card(folder)["sql"]), file)
+        return _member(str(read_card(folder)["sql"]), file, against)
     wanted = [folder_name(name) for name in ([against] if not is_folder else names)]
     there = next((name for name in wanted if folder.exists(f"{name}/{CARD}")), None)
     if there is None:
         hint = f"name the file as it was, or a job that has run: {', '.join(names)}" if names else "name the file as it was"
         raise UsageError(codes.NO_STATE, f"{against} is no file, and there is no state of such a job in {folder.path}", hint)
-    return _member(str(read_card(folder.child(there))["sql"]), file)
+    return _member(str(read_card(folder.child(there))["sql"]), file, against)

@@ -45,7 +45,7 @@ class Opportunity:
     @property
     def words(self) -> str:
         if self.saves is None:
-            return "not measured: run the files, or name the state of a file with --state"
+            return "not measured: windrow group has figures where all of them have run"
         return f"{'at most ' if self.is_at_most else ''}{self.saves.words}"
 
 

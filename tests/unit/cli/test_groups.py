@@ -71,6 +71,8 @@ def test_an_impact_can_be_an_exit_code(windrow: Windrow, files: list[str]) -> No
         assert windrow("impact", "new.sql", files[1], "--against", files[0], "--fail-on", limit).exit_code == code
     told = json.loads(windrow("impact", "new.sql", files[1], "--against", files[0], "--format", "json").stdout)
     assert told["verdict"] == "values change"
+    Path("broken.sql").write_text("SELECT nothing")
+    assert windrow("impact", "new.sql", "--against", "broken.sql").stderr.startswith("broken.sql (what new.sql is compared with):\n[WR")
     assert {one["owner"] for one in told["affected"]} == {"billing", "marketing"}
 
 
