@@ -10,6 +10,7 @@ import typer
 
 from windrow.cli import codes
 from windrow.cli.group import Files, group_of
+from windrow.cli.project import expanded
 
 
 class PageFormat(StrEnum):
@@ -28,7 +29,7 @@ def write_docs(files: Files, form: FormatOption = PageFormat.markdown, output: O
     from windrow.groups.blocks import to_html, to_markdown
     from windrow.groups.pages import page_of
 
-    group = group_of(files)
+    group = group_of(expanded(files))
     app = next((found for member in group.members if (found := member.about("app")) is not None), None)
     blocks = page_of(group, title or app or ", ".join(member.file for member in group.members))
     text = to_html(blocks) if form is PageFormat.html else to_markdown(blocks)

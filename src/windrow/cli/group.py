@@ -10,7 +10,7 @@ import typer
 from windrow.cli import codes
 from windrow.cli.files import shown_name
 from windrow.cli.observing import NEWEST, Newest
-from windrow.cli.project import chosen_for, compile_chosen
+from windrow.cli.project import chosen_for, compile_chosen, expanded
 
 if TYPE_CHECKING:
     from windrow.diagnosis.analysis import Analysis
@@ -32,7 +32,10 @@ class Part(StrEnum):
     opportunities = "opportunities"
 
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="SQL files.", show_default=False)]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...|DIR", help="SQL files; a folder with windrow.yaml stands for all of its.", show_default=False),
+]
 StateOf = Annotated[
     list[str] | None,
     typer.Option("--state", help="The state of a file, if it is not .windrow/<file>; repeatable.", metavar="FILE=DIR", show_default=False),
@@ -63,6 +66,7 @@ def show_group(
         from windrow.errors import UsageError
 
         raise UsageError(codes.CONFLICT, "--show belongs to --format text", "leave --show away: the other formats have everything")
+    files = expanded(files)
     group = group_of(files)
     report = GroupReport.of(group, figures_of(files, _states(state, files), batches))
     if form is GroupFormat.json:

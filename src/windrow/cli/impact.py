@@ -12,7 +12,7 @@ from windrow.cli import codes
 from windrow.cli.arguments import Form, FormOption, Reach, State
 from windrow.cli.files import read_sql, shown_name
 from windrow.cli.group import member_of
-from windrow.cli.project import chosen_for, compile_chosen
+from windrow.cli.project import chosen_for, compile_chosen, expanded
 
 if TYPE_CHECKING:
     from windrow.groups import Member
@@ -26,7 +26,9 @@ class FailOn(StrEnum):
 
 
 SqlFile = Annotated[str, typer.Argument(metavar="FILE", help="The changed file.", show_default=False)]
-Others = Annotated[list[str] | None, typer.Argument(metavar="[OTHER]...", help="Files that may read what it writes.", show_default=False)]
+Others = Annotated[
+    list[str] | None, typer.Argument(metavar="[OTHER]...|DIR", help="Files that may read what it writes.", show_default=False)
+]
 Against = Annotated[
     str,
     typer.Option("--against", help="The file as it was; or a job, by its name or folder: the text that made its state.", metavar="OLD|JOB"),
@@ -49,13 +51,14 @@ def show_impact(
     from windrow.errors import UsageError
     from windrow.groups.impact import impact
 
-    named = [file, *(others or ())]
-    twice = next((each for i, each in enumerate(named) if each in named[:i]), None)
+    # A folder has the changed file, too.
+    readers = [other for other in expanded(others or []) if Path(other) != Path(file)]
+    twice = next((each for i, each in enumerate(others or []) if each == file or each in (others or [])[:i]), None)
     if twice is not None:
         raise UsageError(codes.CONFLICT, f"{shown_name(twice)} is named twice", "name the changed file once, then the others")
     new = member_of(file)
     old = _as_file(against, file) if Path(against).is_file() else _as_job(against, file, new, state, settings)
-    found = impact(old, new, [member_of(other) for other in others or ()])
+    found = impact(old, new, [member_of(other) for other in readers])
     if form is Form.json:
         from windrow.cli.observing import print_json
 

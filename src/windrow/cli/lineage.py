@@ -44,7 +44,9 @@ def show_lineage(
         raise UsageError(codes.CONFLICT, "--up and --down say which way to go from a column", "name one: --column stream.column")
     if up and down:
         raise UsageError(codes.CONFLICT, "--up and --down exclude each other", "give one of them; --up is the default")
-    compiled = [(shown_name(file), _compiled(file)) for file in files]
+    from windrow.cli.project import expanded
+
+    compiled = [(shown_name(file), _compiled(file)) for file in expanded(files)]
     if form is LineageFormat.openlineage:
         if column is not None:
             raise UsageError(codes.CONFLICT, "events of OpenLineage speak of whole jobs", "leave --column away, or choose --format json")

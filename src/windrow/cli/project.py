@@ -97,6 +97,14 @@ def files_of(chosen: Chosen, what: str = "files") -> list[Path]:
     return [Path(shown(path)) for path in found]
 
 
+def expanded(files: list[str]) -> list[str]:
+    """The SQL files that are meant: a project that is named by its folder stands for all of its files."""
+    found: list[str] = []
+    for file in files:
+        found += map(str, files_of(chosen_for(file, None))) if is_project(file) else [file]
+    return found
+
+
 def compile_chosen(file: str, chosen: Chosen, text: str | None = None) -> Compiled:
     """A file as its environment has it; ``text`` is another version of it."""
     from windrow.cli.files import read_sql, shown_name

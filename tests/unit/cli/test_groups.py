@@ -109,3 +109,13 @@ def test_a_page_about_files(windrow: Windrow, files: list[str]) -> None:
     assert page.count("<svg") == 1
     ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
     assert windrow("docs", *files, "--output", "nowhere/page.md").stderr.startswith("[WR623] cannot write nowhere/page.md")
+
+
+def test_a_project_stands_for_its_files(windrow: Windrow, files: list[str]) -> None:
+    Path("windrow.yaml").write_text("files: ['*.sql']\n")
+    for command in ("group", "docs", "lineage"):
+        assert windrow(command, ".").stdout == windrow(command, *files).stdout
+    old = FILES["revenue.sql"].replace("amount > 0", "amount > 1")
+    Path("old.txt").write_text(old)
+    with_folder = windrow("impact", "revenue.sql", ".", "--against", "old.txt")
+    assert with_folder.stdout == windrow("impact", *files, "--against", "old.txt").stdout != ""
