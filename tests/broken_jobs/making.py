@@ -1,4 +1,4 @@
-"""Ten jobs that are broken on purpose, each in a folder of its own: its file, and the state that a real run of it leaves behind.
+"""Jobs that are broken on purpose, each in a folder of its own: its file, and the state that a real run of it leaves behind.
 
     .venv/bin/python -m tests.broken_jobs.making                   those that are not in tests/broken_jobs/recorded yet
     .venv/bin/python -m tests.broken_jobs.making FOLDER NAME...    these, below another folder
@@ -236,14 +236,21 @@ def stale_table() -> None:
     run(sql, "continuous", tear)
 
 
+SPENT = """CREATE STREAM spent AS SELECT customer, SUM(amount) AS spent FROM orders GROUP BY customer
+WITH ('connector' = 'files', 'path' = 'out', 'format' = 'json');
+"""
+
+
 def state_limit() -> None:
     """A group for each customer, kept for ever, and room for 100 of them."""
     write_input([order(n, customer=f"c{n}") for n in range(88)], per_file=44)
-    sql = ORDERS.format(more="") + (
-        "CREATE STREAM spent AS SELECT customer, SUM(amount) AS spent FROM orders GROUP BY customer\n"
-        "WITH ('connector' = 'files', 'path' = 'out', 'format' = 'json');\n"
-    )
-    run(sql, state__max_groups="100")
+    run(ORDERS.format(more="") + SPENT, state__max_groups="100")
+
+
+def state_full() -> None:
+    """The same with more customers than there is room for."""
+    write_input([order(n, customer=f"c{n}") for n in range(132)], per_file=44)
+    run(ORDERS.format(more="") + SPENT, state__max_groups="100")
 
 
 def empty_filter() -> None:
