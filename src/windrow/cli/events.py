@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -44,6 +45,8 @@ def show_events(
     found = [event for event in _more(readers) if not wanted or event["type"] in wanted]
     for event in found[-limit:] if limit else found:
         print(_line(event, form), flush=True)
+    if not found and not follow:
+        print("no event of these types is kept" if wanted else "no event is kept", file=sys.stderr)
     while follow:
         time.sleep(_LOOK)
         for event in _more(readers):

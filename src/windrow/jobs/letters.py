@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from windrow.jobs.replays import ReplayLog
 from windrow.jobs.state_folder import state_folder
 from windrow.spark.execution.dead_letters import SCHEMA
 from windrow.storage import Folder, StorageError
+from windrow.storage.parquet import read_parquet
 
 WAITING = "waiting"
 
@@ -104,7 +104,7 @@ def _records(folder: Folder) -> list[dict[str, Any]]:
         if not name.endswith(".parquet"):
             continue
         try:
-            found = pq.read_table(BytesIO(letters.read(name))).to_pylist(maps_as_pydicts="lossy")
+            found = read_parquet(letters.read(name)).to_pylist(maps_as_pydicts="lossy")
             records += ({**unknown, **record} for record in found)
         except (OSError, StorageError, pa.ArrowException) as error:
             reason = error.reason if isinstance(error, StorageError) else str(error).splitlines()[0]

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from windrow.observe.ledger import TakenBack
 from windrow.spark.execution.dead_letters import SCHEMA, Place, place_of
 from windrow.storage import Folder
+from windrow.storage.parquet import read_parquet
 
 _REQUEST, _BATCH = "request-", "batch-"
 # On an object store a listing takes as long as a small batch.
@@ -81,7 +82,7 @@ class ReplayLog:
         found: dict[str, Letter] = {}
         for name in self.folder.names():
             if name.startswith(_REQUEST):
-                for letter in pq.read_table(BytesIO(self.folder.read(name))).to_pylist():
+                for letter in read_parquet(self.folder.read(name)).to_pylist():
                     found.setdefault(letter["id"], letter)
         return found
 
@@ -119,7 +120,7 @@ class ReplayLog:
                 self.folder.remove(name)
         for name in self.folder.names():
             if name.startswith(_REQUEST):
-                letters = pq.read_table(BytesIO(self.folder.read(name))).to_pylist()
+                letters = read_parquet(self.folder.read(name)).to_pylist()
                 kept = [letter for letter in letters if letter["batch_id"] <= batch_id]
                 if len(kept) < len(letters):
                     self.folder.remove(name)

@@ -117,6 +117,7 @@ def test_a_window_that_is_gone_and_one_that_never_was(windrow: Windrow, tmp_path
     assert windrow("why", "window", "q.sql", "candles").stdout.splitlines()[-1] == "  it is held no more: nothing corrects it"
     told = windrow("why", "window", "q.sql", "candles", "--key", "NONE").stdout
     assert told.startswith("no such window of candles is held, and none emitted in batches 0 to 1, which are kept")
+    assert windrow("why", "row", "q.sql", "trades").stderr.startswith("[WR618] which row of trades? a row is named by its source")
 
 
 def test_a_statement_that_is_not_there(windrow: Windrow, tmp_path: Path) -> None:
