@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from windrow.cli.main import make_app
@@ -55,6 +56,23 @@ def test_a_line_that_is_cut_is_taken_when_it_is_whole(tmp_path: Path) -> None:
     assert len(list(reader.more())) == 1
 
 
+def test_the_log_says_of_which_batch_and_trace_an_event_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = LocalFolder(str(tmp_path)).child(EVENTS)
+    status = JobStatus("shop", RUNNING, batch_id=7)
+    watch = EventWatch("shop", folder, lambda: status, fields=lambda batch_id: {"batch_id": batch_id, "trace_id": "ab", "env": "prod"})
+    with caplog.at_level("INFO", "windrow.events"):
+        watch.look()
+    (record,) = caplog.records
+    assert record.windrow == {  # type: ignore[attr-defined]  # a field of ours
+        "batch_id": 7,
+        "trace_id": "ab",
+        "env": "prod",
+        "event_type": "job.state",
+        "job": "shop",
+        "context": {"state": "running", "before": None},
+    }
+
+
 def test_a_fault_of_the_watch_does_not_reach_the_job(tmp_path: Path) -> None:
     def look() -> JobStatus:
         raise ValueError("a fault")
@@ -69,7 +87,8 @@ def test_the_command_shows_them_without_spark(tmp_path: Path) -> None:
     shown = run.invoke(make_app("events"), ["events", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     assert "warning  shop  job.state: waiting (the broker is away)" in shown.output
-    assert run.invoke(make_app("events"), ["events", str(tmp_path), "--type", "table.stale"]).output == ""
+    none = run.invoke(make_app("events"), ["events", str(tmp_path), "--type", "table.stale"])
+    assert (none.stdout, none.stderr) == ("", "no event of these types is kept\n")
     wrong = run.invoke(make_app("events"), ["events", str(tmp_path), "--type", "job.stat"])
     assert wrong.exit_code == 2
     assert run.invoke(make_app("events"), ["events", str(tmp_path), "--job", "other"]).exit_code == 2

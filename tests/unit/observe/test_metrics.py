@@ -10,12 +10,14 @@ from collections import Counter
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import windrow
 from tests.unit.serving.statuses import status
+from windrow.jobs.identity import about_of
 from windrow.observe.instruments import INSTRUMENTS, MOST_PARTITIONS, Kind
 from windrow.observe.ledger import Account, Ledger, TakenBack
 from windrow.observe.prometheus import exposition, registry_of
 from windrow.observe.samples import samples_of
-from windrow.observe.status import JobStatus, PartitionStatus, SourceStatus
+from windrow.observe.status import JobAbout, JobStatus, PartitionStatus, SourceStatus
 
 
 def _text(*statuses: JobStatus) -> str:
@@ -51,6 +53,35 @@ def test_rows_are_told_by_fate_and_add_up() -> None:
     assert found["ledger_balanced",] == 1
     assert found["late_events_total", "totals", "corrected"] == 1
     assert found["late_events_total", "totals", "dead"] == 1
+    taken = found["statement_rows_passed_total", "totals"] + found["rows_filtered_total", "totals"]
+    assert found["statement_rows_in_total", "totals"] == taken + found["dead_letters_total", "totals", "WR705"]
+
+
+def test_what_was_put_out_is_told_by_kind() -> None:
+    kinds = Account(rows_in=9, passed=9, emitted=6, emissions=Counter(final=3, late=1, retract=1))
+    found = _values(status(ledger=Ledger({}, {"totals": kinds, "copies": Account(rows_in=2, passed=2, emitted=2)})))
+    told = {key[1:]: value for key, value in found.items() if key[0] == "rows_emitted_total"}
+    # One row is of before kinds were counted.
+    assert told == {("totals", "final"): 3, ("totals", "late"): 1, ("totals", "retract"): 1, ("totals", ""): 1, ("copies", ""): 2}
+    data = kinds.to_json()
+    assert Account.from_json(data) == kinds
+    del data["emissions"]
+    assert Account.from_json(data).emissions == Counter()
+
+
+def test_a_job_says_what_it_is_a_part_of() -> None:
+    found = _values(status(about=JobAbout("shop", "1.2", "prod", "4.3.0", starts=3)))
+    assert found["job_info", "shop", "1.2", "prod"] == 1
+    assert found["job_restarts_total",] == 2
+    assert found["errors_total", "WR860", "transient"] == 1
+    assert [key[2] for key in found if key[0] == "build_info"] == ["4.3.0"]
+
+
+def test_pipeline_and_version_come_from_annotations_else_from_the_file() -> None:
+    sql = "CREATE STREAM t (v INT) WITH ('connector' = 'memory'); SELECT v FROM t"
+    plain, told = (windrow.compile(text, name="q/shop.sql").plan for text in (sql, f"-- @app: store\n-- @version: 1.2\n{sql}"))
+    assert about_of(plain, "", "4").pipeline == "shop"
+    assert about_of(told, "prod", "4") == JobAbout("store", "1.2", "prod", "4")
 
 
 def test_a_replay_makes_no_counter_fall() -> None:
