@@ -10,16 +10,17 @@ from windrow.cli import codes
 from windrow.cli.arguments import Env, Reach, SqlFile, State
 from windrow.cli.observing import NEWEST, JobName, Newest, observed_jobs
 from windrow.cli.project import chosen_for, compile_chosen
+from windrow.diagnosis.findings import STANDS_STILL
 
 if TYPE_CHECKING:
     from windrow.jobs.observed import ObservedJob
     from windrow.jobs.window_history import WindowFilter
     from windrow.plan.stages import Aggregate, Read
 
+_NAMED = "a row is named by its source, partition and offset, or by the id of its dead letter"
 # What makes a job late, of all that advice is about.
 _SLOW = (
-    "job_failed",
-    "job_waits",
+    *STANDS_STILL,
     "idle_partition",
     "silent_partition",
     "slow_partition",
@@ -58,7 +59,7 @@ def why_window(
 
     observed, stage = _aggregate(file, statement, state, settings, env)
     wanted = WindowFilter(tuple(key or ()), None if start is None else option_time("--start", start) // 1000)
-    for line in _told(observed, stage, wanted, limit):
+    for line in _told(observed, stage, wanted, limit, file):
         print(line)
 
 
@@ -77,14 +78,16 @@ def _aggregate(file: str, statement: str, state: str | None, settings: list[str]
     raise UsageError(codes.NO_SUCH_STATEMENT, f"there is no statement with windows called {statement} in {file}", hint)
 
 
-def _told(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int) -> list[str]:
+def _told(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int, file: str) -> list[str]:
     from windrow.jobs.window_stories import window_stories
 
-    stories = window_stories(observed, stage, wanted, limit or None)
-    lines = [line for story in stories.told for line in story.lines]
+    stories = window_stories(observed, stage, wanted, limit or None, file)
+    lines = [f"note: {note}" for note in stories.notes]
+    lines += [line for story in stories.told for line in story.lines]
     if limit and stories.total > limit:
-        lines.append(f"... and {stories.total - limit:,} more windows: --limit 0 tells of all, --key and --start of one")
-    return lines or [stories.nothing]
+        more = stories.total - limit
+        lines.append(f"... and {more:,} more {'window' if more == 1 else 'windows'}: --limit 0 tells of all, --key and --start of one")
+    return lines if stories.told else [*lines, stories.nothing, *(f"  {reason}" for reason in stories.reasons)]
 
 
 def why_row(
@@ -102,10 +105,13 @@ def why_row(
 
     jobs = observed_jobs(file, state, None, settings, env)
     if (partition is None) != (offset is None):
-        raise UsageError(codes.BAD_VALUE, "a row is named by source, partition and offset", f"windrow why row {file} {source} 0 17")
+        raise UsageError(codes.BAD_VALUE, _NAMED, f"windrow why row {file} {source} {partition or 0} 17")
     letters = [letter for one in jobs for found in read_letters(one.folder) for letter in found.records]
     if partition is None:
         found = [letter for letter in letters if letter["id"] == source]
+        reads = {read.name.lower() for one in jobs for read in one.job.reads}
+        if not found and source.lower() in reads:
+            raise UsageError(codes.BAD_VALUE, f"which row of {source}? {_NAMED}", f"windrow why row {file} {source} 0 17")
         if not found:
             hint = f"windrow dead-letters list {file} shows their ids; of another row: SOURCE PARTITION OFFSET"
             raise UsageError(codes.NO_SUCH_ROW, f"there is no dead letter {source}", hint)
@@ -116,7 +122,7 @@ def why_row(
         return
     assert partition is not None
     assert offset is not None
-    for line in _taken(*_read_of(jobs, source, file), partition, offset):
+    for line in _taken(*_read_of(jobs, source, file), partition, offset, file):
         print(line)
 
 
@@ -143,7 +149,7 @@ def _read_of(jobs: list[ObservedJob], source: str, file: str) -> tuple[ObservedJ
     return found
 
 
-def _taken(observed: ObservedJob, read: Read, partition: int, offset: int) -> list[str]:
+def _taken(observed: ObservedJob, read: Read, partition: int, offset: int, file: str) -> list[str]:
     """Of a row that is no letter: the batch that read it, by how far each batch had read."""
     from windrow.diagnosis.rows import why_taken
     from windrow.errors import UsageError
@@ -158,12 +164,12 @@ def _taken(observed: ObservedJob, read: Read, partition: int, offset: int) -> li
             reached[batch] = int(found[0])
     if not reached:
         message = f"which batch read a row of {read.name} cannot be told: {read.connector} does not number rows by partition and offset"
-        hint = "rows that were set aside are known: windrow dead-letters list FILE"
+        hint = f"rows that were set aside are known: windrow dead-letters list {file}"
         raise UsageError(codes.NO_SUCH_ROW, message, hint)
     most = max(reached.values())
     if offset >= most:
         message = f"partition {partition} of {read.name} has been read up to offset {most:,}, and {offset:,} is not before it"
-        raise UsageError(codes.NO_SUCH_ROW, message, "the job has not read it yet: windrow why lag FILE")
+        raise UsageError(codes.NO_SUCH_ROW, message, f"the job has not read it yet: windrow why lag {file}")
     batch = min(number for number, upto in reached.items() if upto > offset)
     if batch == min(reached) and batch > 0:
         return [f"read by batch {batch} or before; it is no dead letter, and what came before is no longer kept"]

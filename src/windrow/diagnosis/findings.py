@@ -25,6 +25,8 @@ _WORTH_SAYING = 10 * SECOND
 _SKEWED = 2.0
 _HEAVY_GROUP = 0.5
 _MOSTLY = 0.5
+# Kinds of findings about a job that takes no rows.
+STANDS_STILL = ("job_failed", "job_waits")
 # A row in the year 2000 or before, in a batch of today, is a unit that was misread.
 _PLAUSIBLE = 946_684_800 * SECOND
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from windrow.diagnosis.windows import why_open
+from windrow.diagnosis.analysis import analyze
+from windrow.diagnosis.findings import STANDS_STILL, findings
+from windrow.diagnosis.windows import sources_of, why_open
 from windrow.jobs.history import JobHistory
 from windrow.jobs.observed import ObservedJob
 from windrow.jobs.window_history import Emission, HeldWindow, WindowFilter, WindowHistory, window_history
 from windrow.observe.spelling import show_micros
 from windrow.plan.stages import Aggregate
 from windrow.windowing.columns import FOREVER
+
+# So many of the newest batches say what became of rows.
+_NEWEST = 100
+# Of all that advice is about: why rows come to no window.
+_NO_ROWS = ("filter_lets_nothing_through", "rows_set_aside", "future_rows")
 
 
 @dataclass(frozen=True)
@@ -32,16 +39,26 @@ class WindowStory:
 
 @dataclass(frozen=True)
 class Stories:
-    """Those that wait longest come first; those that are gone come last, the newest of them first. ``total`` counts all there are."""
+    """Those that wait longest come first; those that are gone come last, the newest of them first. ``total`` counts all there are.
+
+    ``notes`` say why the job stands still, if it does. Where there is no such window, ``nothing`` says so, and ``reasons`` what became of
+    the rows, and which windows there are.
+    """
 
     told: tuple[WindowStory, ...]
     total: int
     nothing: str = ""
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
-def window_stories(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int | None) -> Stories:
+def window_stories(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter, limit: int | None, file: str = "FILE") -> Stories:
+    """``file`` is what commands to paste name."""
     history = window_history(JobHistory(observed.job, observed.state), stage, wanted)
-    (last,) = observed.last_run(1)
+    records = observed.last_run(_NEWEST)
+    last = records[-1]
+    found = findings(analyze(observed.job, records), notes=observed.notes(), file=file)
+    notes = tuple(one.text for one in found if one.kind in STANDS_STILL)
     said: dict[tuple[Any, ...], list[Emission]] = {}
     for emission in history.emissions:
         said.setdefault((emission.window.key, emission.window.start), []).append(emission)
@@ -53,7 +70,14 @@ def window_stories(observed: ObservedJob, stage: Aggregate, wanted: WindowFilter
         place = (window.key, window.start)
         why = tuple(why_open(observed.job, stage, end_of(window), last)) if place in held else ()
         told.append(WindowStory(window, _title(stage, window), place in held, why, tuple(_emitted(one) for one in said.get(place, ()))))
-    return Stories(tuple(told), len(order), "" if order else _nothing(stage, history))
+    if order:
+        return Stories(tuple(told), len(order), notes=notes)
+    about = {stage.name, *stage.inputs, *(read.name for read in sources_of(observed.job, stage.name))}
+    reasons = [one.text for one in found if one.kind in _NO_ROWS and one.about in about]
+    others = window_history(JobHistory(observed.job, observed.state), stage, WindowFilter()).held
+    if others:
+        reasons.append(f"held are {len(others):,} others, such as {_title(stage, min(others, key=_end))}")
+    return Stories((), 0, _nothing(stage, history), notes, tuple(reasons))
 
 
 def _end(window: HeldWindow) -> int:
@@ -84,5 +108,6 @@ def _emitted(emission: Emission) -> str:
 
 
 def _nothing(stage: Aggregate, history: WindowHistory) -> str:
-    kept = "no batch is kept" if history.first is None else f"none emitted in batches {history.first} to {history.last}, which are kept"
+    which = f"batch {history.first}, which is" if history.first == history.last else f"batches {history.first} to {history.last}, which are"
+    kept = "no batch is kept" if history.first is None else f"none emitted in {which} kept"
     return f"no such window of {stage.name} is held, and {kept}: no row came for it, it was filtered, or it is longer ago"
