@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from windrow.diagnosis.analysis import Analysis
 from windrow.diagnosis.explained import headline
+from windrow.model.window_kinds import CountedKind, FixedKind, MovingKind
 from windrow.observe.spelling import show_seconds
 from windrow.plan.stages import Aggregate
 from windrow.sql.durations import show_duration
@@ -67,8 +68,18 @@ def _behind(name: str, analysis: Analysis) -> Iterator[str]:
 
 
 def _when_it_emits(stage: Aggregate) -> str:
-    length = getattr(stage.window, "size", None)
-    if stage.emit_policy.on_close and not stage.emit_policy.per_batch and isinstance(length, int):
-        waits = f"a result comes when its window of {show_duration(length)} is over, so a row waits up to that long"
-        return f"{waits}; TRIGGER EVERY or EMIT CHANGES emits earlier"
-    return "results come before windows close, so no row waits for the end of its window"
+    policy = stage.emit_policy
+    if not policy.on_close or policy.every_row or policy.per_batch or policy.once or policy.is_early:
+        return "results come before windows close, so no row waits for the end of its window"
+    earlier = "; TRIGGER EVERY or EMIT CHANGES emits earlier"
+    match stage.window:
+        case FixedKind(pane_step=step, size=size) if step < size:
+            return f"a row's first result comes when the first of its windows is over, up to {show_duration(step)} later{earlier}"
+        case FixedKind(size=size):
+            return f"a result comes when its window of {show_duration(size)} is over, so a row waits up to that long{earlier}"
+        case MovingKind(gap=gap):
+            return f"a result comes when its group has been silent for {show_duration(gap)} of event time{earlier}"
+        case CountedKind(count=count):
+            return f"a result comes with every {count:,} rows of its group"
+        case _:
+            return "a result comes when its window is over"

@@ -196,6 +196,24 @@ def test_lag_is_a_sum_of_its_causes(windrow: Windrow, tmp_path: Path) -> None:
     assert lines[-1].startswith("hint: partition 1 of trades holds the watermark back by 12m 50s")
 
 
+@pytest.mark.parametrize(
+    ("window", "waits"),
+    [
+        ("TUMBLING(1m)", "a result comes when its window of 1m is over"),
+        ("SLIDING(1h, 5m)", "a row's first result comes when the first of its windows is over, up to 5m later"),
+        ("CUMULATE(5m, 1h)", "a row's first result comes when the first of its windows is over, up to 5m later"),
+        ("SESSION(30m)", "a result comes when its group has been silent for 30m of event time"),
+        ("ROWS(100)", "a result comes with every 100 rows of its group"),
+        ("TUMBLING(1m) TRIGGER EVERY 10s OR ON WATERMARK", "results come before windows close"),
+    ],
+)
+def test_lag_says_how_long_a_row_waits_for_its_window(windrow: Windrow, tmp_path: Path, window: str, waits: str) -> None:
+    record_job(tmp_path, [batch(0)], SQL.replace("TUMBLING(1m)", window))
+    told = windrow("why", "lag", "q.sql")
+    assert told.exit_code == 0, told.stderr
+    assert f"candles: {waits}" in told.stdout
+
+
 def test_advice_has_a_curve_and_lines_to_write(windrow: Windrow, tmp_path: Path) -> None:
     late = StatementRecord(lateness=0, late_by={2_000_000: 90, 47_000_000: 10})
     record_job(tmp_path, [batch(0, statements={"candles": late})])
