@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from windrow.compiler import Compiled, compile_script
 from windrow.connectors.memory.runtime import rows_to_table, table_stream
 from windrow.jobs.identity import BUCKETS, LETTERS, STATE, Origin, claim
+from windrow.model.policies import StateHome
 from windrow.plan.stages import Job
 from windrow.spark.execution.batch import BatchInput
 from windrow.spark.execution.dead_letters import to_table
@@ -84,7 +85,7 @@ class ResumedJob:
         self.path = folder / folder_name(self.job.name)
         self.id = claim(LocalFolder(self.path), self.job, Origin.of(compiled.script, compiled.plan))
         self.store = StateStore(LocalFolder(self.path / STATE), SNAPSHOT_EVERY, meanings=column_meanings(self.job))
-        rules = StateBackendRules(str(self.path / BUCKETS), saved.home, buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
+        rules = StateBackendRules(str(self.path / BUCKETS), StateHome(saved.home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
         self._executor = BatchExecutor(spark, self.job, {read.name: (0,) for read in self.job.reads}, rules)
         newest = max((version.batch_id for version in self.store.versions()), default=-1)
         self._executor.state = self.store.load(newest, self._executor.steps)

@@ -101,7 +101,7 @@ def test_state_on_executors_in_a_folder_that_is_no_path() -> None:
         _options=RunOptions(settings={"state.home": "distributed"}), folder=stand_in(path="s3://bucket/state", is_local=False)
     )
     with pytest.raises(WindrowError) as caught:
-        RunningJob._home_rules(runner)
+        RunningJob._state_rules(runner)
     assert caught.value.code == "WR806"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from windrow.diagnosis.analysis import Analysis
 from windrow.groups.member import Member
-from windrow.plan.sharing import shared_feeds
+from windrow.plan.sharing import shared_aggregations
 from windrow.plan.stages import Job, LoadTable, Read
 
 # Of a file and a job.
@@ -62,7 +62,7 @@ def _of_job(file: str, job: Job, analysis: Analysis | None) -> Iterator[Shared]:
             continue
         kind = "source" if isinstance(stage, Read) else "table" if isinstance(stage, LoadTable) else "statement"
         yield Shared(kind, file, job.name, stage.name, users, None if kind == "table" else cost_of(analysis, [stage.name]))
-    for feed in shared_feeds(job):
+    for feed in shared_aggregations(job):
         users = tuple(stage.name for stage in feed.members)
         yield Shared("pass", file, job.name, feed.leader.input, users, cost_of(analysis, users))
 

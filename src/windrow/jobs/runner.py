@@ -39,6 +39,7 @@ from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
+from windrow.model.policies import StateHome
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
 from windrow.observe.traces import Producers, batch_trace_id
@@ -95,7 +96,7 @@ def start(
     running: list[RunningJob] = []
     try:
         _refuse_changed_file(session, compiled, options)
-        check_workers(session, compiled.plan.jobs, options.setting("state.home"))
+        check_workers(session, compiled.plan.jobs, options.state_home)
         origin = Origin.of(compiled.script, compiled.plan)
         about = about_of(compiled.plan, options.environment, session.version)
         running.extend(RunningJob(session, job, options, on_load, origin, about) for job in compiled.plan.jobs)
@@ -196,7 +197,7 @@ class RunningJob:
         """Go on from what is durable: at the start of a job, and after an outage of a source."""
         self._lease.check()
         self._inputs.open()
-        self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, self._home_rules(), facts=self._inputs.facts)
+        self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, self._state_rules(), facts=self._inputs.facts)
         committed = self._checkpoint.last_committed()
         self._load_tables(committed)
         self._store.forget_after(committed)
@@ -239,16 +240,16 @@ class RunningJob:
         for loaded in loads:
             self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
 
-    def _home_rules(self) -> StateBackendRules:
+    def _state_rules(self) -> StateBackendRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
-        home, setting = self._options.setting("state.home"), self._options.setting
-        if home == "distributed" and not self.folder.is_local:
+        home, setting = self._options.state_home, self._options.setting
+        if home is StateHome.DISTRIBUTED and not self.folder.is_local:
             raise UsageError(
                 "WR806",
                 f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
                 "choose a shared folder with --state, or --set state.home=resident",
             )
-        may_move = self.folder.is_local and (home != "auto" or can_hold_state(self._spark))
+        may_move = self.folder.is_local and (home is not StateHome.AUTO or can_hold_state(self._spark))
         return StateBackendRules(
             f"{self.folder.path}/{self._buckets_part}" if may_move else None,
             home,

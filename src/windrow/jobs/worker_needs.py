@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
+from windrow.model.policies import StateHome
 from windrow.plan.stages import Job
 from windrow.spark.internals.workers import WorkerPython, lacking
 
@@ -26,7 +27,7 @@ class Need:
     modules: tuple[str, ...]
 
 
-def check_workers(spark: SparkSession, jobs: Iterable[Job], home: str) -> None:
+def check_workers(spark: SparkSession, jobs: Iterable[Job], home: StateHome) -> None:
     """Refuse a job whose Python parts cannot run where its rows are. Decoding of JSON has another way, and asks for itself."""
     needs = [need for job in jobs for need in _needs(job, home)]
     for need in needs:
@@ -43,7 +44,7 @@ def can_hold_state(spark: SparkSession) -> bool:
     return not short
 
 
-def _needs(job: Job, home: str) -> Iterator[Need]:
+def _needs(job: Job, home: StateHome) -> Iterator[Need]:
     for read in job.reads:
         modules = CONNECTORS[read.connector].worker_modules(dict(read.options))
         if modules:
@@ -51,7 +52,7 @@ def _needs(job: Job, home: str) -> Iterator[Need]:
     if job.functions:
         called = ", ".join(function.name for function in job.functions)
         yield Need(f"the function {called}" if len(job.functions) == 1 else f"the functions {called}", ("pyarrow", "windrow"))
-    if home == "distributed":
+    if home is StateHome.DISTRIBUTED:
         yield Need("state on the executors (state.home=distributed)", STATE_MODULES)
 
 

@@ -52,3 +52,11 @@ class MissingTableRow(StrEnum):
     DEFAULT = "default"
     WAIT = "wait"
     FAIL = "fail"
+
+
+class StateHome(StrEnum):
+    """'state.home': where the state of windows and groups lives; with AUTO in the driver until it has grown too large."""
+
+    AUTO = "auto"
+    RESIDENT = "resident"
+    DISTRIBUTED = "distributed"

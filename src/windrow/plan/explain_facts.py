@@ -14,7 +14,7 @@ from windrow.model.expr import Expr, Node, Slot, SortKey, transform
 from windrow.model.policies import FieldPolicy, LateAtSource, MissingTime, RowPolicy
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, WindowKind
-from windrow.plan.explain_joins import answer_facts, enrich_facts, explode_facts, table_facts
+from windrow.plan.explain_joins import explode_facts, lookup_join_facts, subquery_lookup_facts, table_facts
 from windrow.plan.explain_stream_joins import stream_join_facts
 from windrow.plan.own_times import GIVEN_TIME
 from windrow.plan.stages import (
@@ -80,7 +80,7 @@ def facts_of(stage: Stage, job: Job) -> Facts:
         case Explode():
             return Facts("explode", stage.name, tuple(explode_facts(stage)))
         case SubqueryLookup():
-            return Facts("look up subqueries", stage.name, tuple(answer_facts(stage)))
+            return Facts("look up subqueries", stage.name, tuple(subquery_lookup_facts(stage)))
         case Aggregate():
             return Facts("aggregate", stage.name, tuple(_aggregate(stage, job)))
         case WindowRows(name=name, input=input_name, reason=reason):
@@ -90,7 +90,7 @@ def facts_of(stage: Stage, job: Job) -> Facts:
         case LoadTable():
             return Facts("load table", stage.name, (*_options(stage.read), *table_facts(stage)))
         case LookupJoin():
-            return Facts("lookup join", stage.name, tuple(enrich_facts(stage)))
+            return Facts("lookup join", stage.name, tuple(lookup_join_facts(stage)))
         case IntervalJoin() | AsofJoin() | WindowJoin():
             return Facts("join", stage.name, tuple(stream_join_facts(stage)))
         case LateRows(name=name, of=of, reason=reason):

@@ -42,7 +42,7 @@ def table_facts(stage: LoadTable) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
-def enrich_facts(stage: LookupJoin) -> Iterator[tuple[str, str]]:
+def lookup_join_facts(stage: LookupJoin) -> Iterator[tuple[str, str]]:
     yield "rows of", stage.stream.input
     for lookup in stage.lookups:
         condition = "always" if lookup.on is None else as_written(lookup.on)
@@ -58,7 +58,7 @@ def enrich_facts(stage: LookupJoin) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
-def answer_facts(stage: SubqueryLookup) -> Iterator[tuple[str, str]]:
+def subquery_lookup_facts(stage: SubqueryLookup) -> Iterator[tuple[str, str]]:
     for subquery in stage.subqueries:
         yield subquery.slot, as_written(subquery.asked)
     yield "waits", f"{show_duration(stage.wait)} at most for its tables to be loaded"

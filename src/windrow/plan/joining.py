@@ -27,7 +27,7 @@ from windrow.plan.join_keys import JoinSides, physical, pruned
 from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.pushdown import Pushed, columns_of
 from windrow.plan.selects import has_groups, lateness_of
-from windrow.plan.sources import DEFAULT_PATIENCE, duration_option, is_strict, table_wait
+from windrow.plan.sources import DEFAULT_RETRY_FOR, duration_option, is_strict, table_wait
 from windrow.plan.stages import IntervalJoin, JoinWindow, Lookup, LookupJoin, Side
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.plan.window_joining import at_close, plan_window_join, windows_close
@@ -132,12 +132,12 @@ class _Chain:
                 pending.append(self._lookup(given, join))
                 continue
             if pending:
-                yield (lookup_join := self._enrich(current, pending))
+                yield (lookup_join := self._lookup_join(current, pending))
                 current, pending = _output(lookup_join, (current, *(lookup.table for lookup in pending))), []
             yield (paired := self._join(current, _side(given), join, position))
             current = _output(paired, (current, _side(given)))
         if pending:
-            yield self._enrich(current, pending)
+            yield self._lookup_join(current, pending)
 
     def _stage_name(self) -> str:
         self.made += 1
@@ -164,7 +164,7 @@ class _Chain:
     def _sources(self) -> list[Source]:
         return [s for s in (self.select.source, *(join.source for join in self.select.joins)) if s is not None]
 
-    def _enrich(self, stream: Side, lookups: list[Lookup]) -> LookupJoin:
+    def _lookup_join(self, stream: Side, lookups: list[Lookup]) -> LookupJoin:
         tables = ", ".join(dict.fromkeys(table for lookup in lookups for table in lookup.tables))
         reason = f"the rows of {tables} are at hand: each row is completed as it comes"
         return LookupJoin(self._stage_name(), stream, tuple(lookups), table_wait(self.options), self._is_strict, reason, self._retry_for)
@@ -174,7 +174,7 @@ class _Chain:
         """How long a row that finds nothing waits for it to be there; None where it does not wait at all."""
         if (self.options.get("join.on_missing") or "").lower() != MissingTableRow.WAIT:
             return None
-        return duration_option(self.options, "join.wait.timeout", DEFAULT_PATIENCE)
+        return duration_option(self.options, "join.wait.timeout", DEFAULT_RETRY_FOR)
 
     @property
     def _is_strict(self) -> bool:

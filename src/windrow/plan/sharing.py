@@ -29,7 +29,7 @@ class SharedAggregation:
     slots: dict[str, dict[str, str]]
 
 
-def shared_feeds(job: Job) -> tuple[SharedAggregation, ...]:
+def shared_aggregations(job: Job) -> tuple[SharedAggregation, ...]:
     """Members of one are in the order of the plan."""
     alike: dict[str, list[Aggregate]] = {}
     for stage in job.stages:

@@ -14,7 +14,7 @@ from windrow.sql import parse_duration
 from windrow.sql.durations import show_duration
 
 DEFAULT_WAIT = 60_000_000
-DEFAULT_PATIENCE = 300_000_000
+DEFAULT_RETRY_FOR = 300_000_000
 
 
 def table_wait(options: Options) -> int:

@@ -179,7 +179,7 @@ _LATER: dict[type[Selected], tuple[str, ...]] = {
 
 def answer_first(stage: Selected, wait: int) -> tuple[SubqueryLookup | None, Selected]:
     """The stage that answers what is asked about rows, and the stage that reads it, which asks about what it makes of them itself."""
-    after, before = _Consults("_q"), _Consults("_r")
+    after, before = _Subqueries("_q"), _Subqueries("_r")
     own: dict[str, Any] = {}
     for spec in fields(stage):
         value = getattr(stage, spec.name)
@@ -198,7 +198,7 @@ def answer_first(stage: Selected, wait: int) -> tuple[SubqueryLookup | None, Sel
 
 
 @dataclass
-class _Consults:
+class _Subqueries:
     """Collects what is asked and puts slots in its place; what is asked twice is answered once."""
 
     prefix: str

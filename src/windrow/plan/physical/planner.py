@@ -12,7 +12,7 @@ from windrow.plan.physical.renames import driver_columns, is_only_renamed
 from windrow.plan.physical.scans import accounting_choice, cache_choice, scan_choice, sink_counted_stage, sole_join
 from windrow.plan.physical.spec import Choice, OperatorSpec, PhysicalPlan
 from windrow.plan.physical.strategies import Accounting, Load, Lookup, Over, Projection, Rows, Sides, Sink, State
-from windrow.plan.sharing import SharedAggregation, shared_feeds
+from windrow.plan.sharing import SharedAggregation, shared_aggregations
 from windrow.plan.stages import (
     Aggregate,
     Expect,
@@ -50,7 +50,7 @@ class _Planner:
     def __init__(self, job: Job, facts: RunFacts) -> None:
         self._job = job
         self._facts = facts
-        self._shared: dict[str, SharedAggregation] = {member.name: one for one in shared_feeds(job) for member in one.members}
+        self._shared: dict[str, SharedAggregation] = {member.name: one for one in shared_aggregations(job) for member in one.members}
         self._accounting = {read.name: accounting_choice(read, job, facts, self._shared) for read in job.reads}
 
     def plan(self) -> PhysicalPlan:

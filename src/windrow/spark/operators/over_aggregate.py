@@ -111,7 +111,7 @@ def over_aggregate(
     result = result.selectExpr("*", *together)
     for index, look in enumerate(stage.over_calls):
         if not in_turn[index] and not look.is_at_once:
-            result = result.join(_look(index, look, everything), on=ORDER, how="left")
+            result = result.join(_over_result(index, look, everything), on=ORDER, how="left")
     result = with_subquery_values(result, stage.subqueries, tables)
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
@@ -183,7 +183,7 @@ def _call_at_once(over: Over, index: int, look: OverCalls) -> str:
     return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {keys}{ordered}{framed})"
 
 
-def _look(index: int, look: OverCalls, everything: DataFrame) -> DataFrame:
+def _over_result(index: int, look: OverCalls, everything: DataFrame) -> DataFrame:
     """Pair each new row with the rows it can see, call the functions over them, and keep the row's own value."""
     keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
     placed = everything.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {ORDER}) AS {_PLACE}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from windrow.errors import JobError
+from windrow.model.policies import StateHome
 from windrow.plan.stages import Aggregate, Job
 from windrow.spark.query.runner import QueryRunner
 from windrow.spark.state.backend import DriverState, StateBackend
@@ -27,7 +28,7 @@ class StateBackendRules:
     """``folder`` is where buckets would stand; None where executors cannot reach it, and then everything stays in the driver."""
 
     folder: str | None = None
-    home: str = "auto"
+    home: StateHome = StateHome.AUTO
     resident_max_bytes: int = 1 << 30
     buckets: int = 8
     snapshot_every: int = 20
@@ -38,11 +39,11 @@ class StateBackendRules:
 
     @property
     def starts_distributed(self) -> bool:
-        return self.folder is not None and self.home == "distributed"
+        return self.folder is not None and self.home is StateHome.DISTRIBUTED
 
     def is_too_large(self, tables: Mapping[str, pl.DataFrame]) -> bool:
         """Whether state of this size is better held by the executors."""
-        if self.folder is None or self.home == "resident":
+        if self.folder is None or self.home is StateHome.RESIDENT:
             return False
         return _size(tables) > self.resident_max_bytes
 
