@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from windrow.compiler import Compiled
 from windrow.connectors.zones import in_zone
-from windrow.errors import JobError, OutageError, UsageError, WindrowError
+from windrow.errors import JobError, OutageError, SparkLostError, UsageError, WindrowError
 from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
@@ -70,6 +70,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 # How long a stop waits for Spark to note the last batch as done. Should it not come to that, the batch simply runs again.
 COMMIT_SECONDS = 10.0
+# How long after the end of Java a wish to stop may come and still be what ended it.
+WISH_SECONDS = 2.0
 
 
 def start(
@@ -394,12 +396,12 @@ class RunningJob:
             self._run_to_end()
             self._come_to(STOPPED if self._is_stopping.is_set() else ENDED)
         except WindrowError as error:
-            self._fail(error)
+            self._end_by(error)
         except Exception as error:
             if self._failure is None and self._is_stopping.is_set() and self._java.loss(error, self.job.name) is None:
                 self._come_to(STOPPED)
             else:
-                self._fail(self._failure or self._explain(error))
+                self._end_by(self._failure or self._explain(error))
         finally:
             self._progress.ended_at = time.time()
             self._release()
@@ -481,6 +483,14 @@ class RunningJob:
                 if not self._java.has_ended():
                     raise
         self._lease.release()
+
+    def _end_by(self, error: WindrowError) -> None:
+        """Who ends every process at once ends Java first now and then: the wish to stop is on its way, and the job has not failed."""
+        if isinstance(error, SparkLostError) and self._is_stopping.wait(WISH_SECONDS):
+            self._failure = error
+            self._come_to(STOPPED)
+        else:
+            self._fail(error)
 
     def _fail(self, error: WindrowError) -> None:
         self._failure = error
