@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from windrow.jobs import Jobs
     from windrow.jobs.options import Mode
     from windrow.jobs.rows import Rows
+    from windrow.jobs.switching import Review
     from windrow.lineage import Lineage
 
 __version__ = "0.1.0"
-__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "compile", "group", "impact", "lineage", "run", "sql"]
+__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "apply", "compile", "group", "impact", "lineage", "plan", "run", "sql"]
 # Functions that have the name of a package.
-_FUNCTIONS = frozenset({"lineage", "sql"})
+_FUNCTIONS = frozenset({"lineage", "plan", "sql"})
 
 # Before anything imports Polars, which reads it once.
 keep_memory()
@@ -167,9 +168,47 @@ def _active_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
+def plan(sql: str | Compiled, *, state: Path | str = Path(".windrow/notebook"), strategy: str = "cut") -> list[Review]:
+    """What changed SQL text, or what ``compile`` gave, would do to the state of its jobs: one review a job. Changes nothing."""
+    from windrow.changes import Strategy
+    from windrow.jobs.switching import switches_in
+
+    return [switch.review(Strategy.of(strategy)) for switch in switches_in(compile(sql) if isinstance(sql, str) else sql, state)]
+
+
+def apply(
+    sql: str | Compiled,
+    *,
+    state: Path | str = Path(".windrow/notebook"),
+    strategy: str = "cut",
+    message: str = "",
+    watch: float = 60.0,
+    spark: SparkSession | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> list[Review]:
+    """Carry the state of jobs over to changed SQL text, and see the new version commit its first batches; gives what was done.
+
+    It is watched for ``watch`` seconds at most; 0 leaves that to the next run. Where it fails, the version before comes back.
+    """
+    from windrow.changes import Strategy
+    from windrow.jobs import RunOptions
+    from windrow.jobs.switching import switches_in
+    from windrow.jobs.trial import prove
+
+    compiled, how = compile(sql) if isinstance(sql, str) else sql, Strategy.of(strategy)
+    reviewed = [(switch, switch.review(how)) for switch in switches_in(compiled, state)]
+    changed = [(switch, review) for switch, review in reviewed if review.changes and review.batch >= 0]
+    for switch, _ in changed:
+        switch.apply(message=message, strategy=how, is_final=not watch)
+    if changed and watch:
+        options = RunOptions("continuous", state, settings=settings or {})
+        prove([switch for switch, _ in changed], compiled, options, spark=spark, seconds=watch)
+    return [review for _, review in reviewed]
+
+
 class _Package(ModuleType):
     """This package. The import of ``windrow.sql``, which holds the parser, binds that name here, where it belongs to the function; that of
-    ``windrow.lineage`` likewise.
+    ``windrow.lineage`` and ``windrow.plan`` likewise.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

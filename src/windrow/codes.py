@@ -52,6 +52,8 @@ OTHER_CODES: dict[str, str] = {
     "WR674": "a rollback was cut short",
     "WR675": "there is no such version of a job to go back to",
     "WR676": "the statements of a file fall into other jobs than those that have state",
+    "WR677": "a change is to be made by a strategy that there is not",
+    "WR678": "there is nothing that a change could be rehearsed with",
     "WR801": "the state folder cannot be read or written",
     "WR802": "a file of the state could not be written while the job ran",
     "WR803": "the state was written by a version of Windrow that this one cannot read",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +12,15 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.compiler import Compiled, compile_sql
+from windrow.jobs.cut_overs import as_it_runs, forget_old, is_over
 from windrow.jobs.identity import Origin, claim, read_card, state_parts
 from windrow.jobs.switching import JobSwitch, switches_of
+from windrow.model.window_kinds import FixedKind
 from windrow.observe.ledger import Account, Ledger
+from windrow.plan.cut_over import without_old
 from windrow.plan.physical.renames import part_names
 from windrow.plan.stages import Aggregate, Job
+from windrow.plan.window_cut import overlap
 from windrow.spark.operators.state_columns import column_meanings
 from windrow.spark.operators.steps import steps_of
 from windrow.spark.state.buckets import BucketWork
@@ -30,6 +35,8 @@ from windrow.windowing.step import BatchTime, stack
 
 SECOND = 1_000_000
 BUCKETS = 2
+# By their SQL, which is what a folder keeps.
+TEXTS: dict[str, Text] = {}
 CALLS = ("COUNT(*)", "SUM(v)", "MIN(v)", "MAX(v)", "AVG(v)")
 _TYPES = {"n": pa.int64(), "s": pa.int64(), "m": pa.int32()}
 
@@ -49,25 +56,43 @@ class Text:
     advance: int = 10
     delay: int = 2
     extra: str = ""
+    # WHERE v > above, ALLOWED_LATENESS in seconds, and whether groups are of k as it is or of its capital.
+    above: int | None = None
+    lateness: int = 0
+    is_keyed: bool = True
+    offset: int = 0
+    folder: str = "in"
+
+    def keeps(self, row: Row) -> bool:
+        return self.above is None or row.value > self.above
+
+    def key_of(self, row: Row) -> str:
+        return row.key if self.is_keyed else row.key.upper()
 
     def sql(self) -> str:
         items = "".join(f", {call} AS c{CALLS.index(call)}" for call in self.calls)
-        kind = f"TUMBLING({self.size}s)" if self.size == self.advance else f"SLIDING({self.size}s, {self.advance}s)"
+        kind = f"TUMBLING({self.size}s{{}})" if self.size == self.advance else f"SLIDING({self.size}s, {self.advance}s{{}})"
+        kind = kind.format(f" OFFSET {self.offset}s" if self.offset else "")
+        key = "k" if self.is_keyed else "UPPER(k)"
+        where = "" if self.above is None else f" WHERE v > {self.above}"
+        late = f" ALLOWED_LATENESS {self.lateness}s" if self.lateness else ""
         return (
-            "CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH ('connector' = 'files', 'path' = 'in', 'format' = 'json', "
+            f"CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH ('connector' = 'files', 'path' = '{self.folder}', 'format' = 'json', "
             f"'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '{self.delay}s');\n"
-            f"CREATE STREAM o AS SELECT k{items}{self.extra} FROM t GROUP BY k WINDOW {kind} "
+            f"CREATE STREAM o AS SELECT {key} AS k{items}{self.extra} FROM t{where} GROUP BY {key} WINDOW {kind}{late} "
             "WITH ('connector' = 'files', 'path' = 'out', 'format' = 'json');"
         )
 
 
 class Said(NamedTuple):
-    """One emission: values by call. None where nothing is said of it."""
+    """One emission: values by call. None where nothing is said of it. ``is_old``: of the text before a cut."""
 
     batch: int
     key: str
     start: int
     values: tuple[tuple[str, int | float | None], ...]
+    end: int = 0
+    is_old: bool = False
 
 
 @dataclass
@@ -83,6 +108,7 @@ class PlainJob:
         return LocalFolder(self.folder / "state")
 
     def compiled(self, text: Text) -> Compiled:
+        TEXTS[text.sql()] = text
         return compile_sql(text.sql(), "q.sql", {})
 
     def switch(self, text: Text) -> JobSwitch:
@@ -94,7 +120,7 @@ class PlainJob:
         job = compiled.plan.jobs[0]
         folder = self.state_folder.child(folder_name(job.name))
         claim(folder, job, Origin.of(compiled.script, compiled.plan), has_begun=True)
-        run = _Run(folder, job, self.home, read_card(folder).get("beginnings", {}))
+        run = _Run(folder, job, self.home, text)
         for rows in batches:
             self.said += run.take(rows)
         if is_end:
@@ -103,23 +129,34 @@ class PlainJob:
     def ledger(self, text: Text) -> Ledger:
         job = self.compiled(text).plan.jobs[0]
         folder = self.state_folder.child(folder_name(job.name))
-        return _Run(folder, job, self.home, {}).state.ledger
+        return _Run(folder, job, self.home, text).state.ledger
 
 
 class _Run:
-    def __init__(self, folder: LocalFolder, job: Job, home: str, beginnings: Mapping[str, Mapping[str, int]]) -> None:
-        self.folder, self.job, self.home = folder, job, home
-        stage = job.stage("o")
-        assert isinstance(stage, Aggregate)
-        self.stage = stage
-        self.begins = beginnings.get("o", {})
+    """``text`` is that of the present version. The one before it, if it still has windows, is in the folder."""
+
+    def __init__(self, folder: LocalFolder, job: Job, home: str, text: Text) -> None:
+        self.folder, self.home, self.text = folder, home, text
+        card = read_card(folder)
+        self.job = as_it_runs(job, folder, card)
+        self.begins: Mapping[str, Mapping[str, int]] = card.get("beginnings", {})
         self.state_part, self.buckets_part = state_parts(folder)
-        self.store = StateStore(folder.child(self.state_part), 3, meanings=column_meanings(job))
+        self.store = StateStore(folder.child(self.state_part), 3, meanings=column_meanings(self.job))
         committed = max((int(name) for name in folder.child("checkpoint/commits").names()), default=-1)
         self.store.forget_after(committed)
-        self.steps = steps_of(job)
+        self.steps = steps_of(self.job)
         self.state = self.store.load(committed, self.steps)
-        self.work = BucketWork(stage, f"{folder.path}/{self.buckets_part}/{folder_name('o')}", f"{id(self)}", 3, 100)
+        self._leave_old_text()
+
+    @property
+    def stages(self) -> list[Aggregate]:
+        return [stage for stage in self.job.stages if isinstance(stage, Aggregate)]
+
+    def _leave_old_text(self) -> None:
+        if len(self.stages) > 1 and is_over(self.job, self.state):
+            forget_old(self.job, self.state)
+            self.job = without_old(self.job)
+            self.steps = steps_of(self.job)
 
     def take(self, rows: list[Row], force: int | None = None) -> list[Said]:
         batch = self.state.batch_id + 1
@@ -130,42 +167,66 @@ class _Run:
         after = after if force is None else after.force(force)
         tick = BatchTime(clock.watermark(delay), after.watermark(delay), 0)
         counters, ledger = self.state.counters.copy(), Ledger.from_json(self.state.ledger.to_json())
-        ledger.add(_counted(rows))
-        if self.home == "distributed":
-            counters.of("o").buckets = BUCKETS
-            given, emissions = StepInput(tick, None), self._in_buckets(rows, tick, batch)
-        else:
-            table = self.partials(rows)
-            outcome = self.steps["o"].step(self.state.tables.get("o", {}), self.state.take_schema("o", table), tick)
-            given, emissions = StepInput.of(tick, table, outcome), outcome.emissions
-            self.state.tables["o"] = outcome.state
-        change = Change(batch, {"o": given}, {"t": after}, counters, ledger)
+        steps, said = {}, []
+        for stage in self.stages:
+            taken, account = Taken.of(stage, self.text_of(stage), rows, tick)
+            ledger.statement("o").add(account)
+            if self.home == "distributed":
+                if counters.buckets(stage.name) is None:
+                    self._begin_buckets(stage, batch)
+                counters.of(stage.name).buckets = BUCKETS
+                steps[stage.name], emissions = StepInput(tick, None), self._in_buckets(stage, taken, tick, batch)
+            else:
+                table = self.partials(stage, taken)
+                tables = self.state.tables.get(stage.name, {})
+                outcome = self.steps[stage.name].step(tables, self.state.take_schema(stage.name, table), tick)
+                steps[stage.name], emissions = StepInput.of(tick, table, outcome), outcome.emissions
+                self.state.tables[stage.name] = outcome.state
+            if emissions is not None:
+                said += [self._said(stage, batch, row) for row in emissions.iter_rows(named=True)]
+        change = Change(batch, steps, {"t": after}, counters, ledger)
         self.store.save(change)
         self.state.settle(change)
         self.store.settle(self.state)
-        self.folder.replace_atomically(f"checkpoint/commits/{batch}", b"")
-        return [] if emissions is None else [self._said(batch, row) for row in emissions.iter_rows(named=True)]
+        self.folder.replace_atomically(f"checkpoint/commits/{batch}", b"v1\n{}")
+        self._leave_old_text()
+        return said
 
-    def _in_buckets(self, rows: list[Row], tick: BatchTime, batch: int) -> pl.DataFrame | None:
-        found = []
+    def text_of(self, stage: Aggregate) -> Text:
+        """What the stage was made from: the text, or the one before."""
+        if stage.cut is None or not stage.cut.is_before:
+            return self.text
+        card = json.loads(self.folder.read(f"versions/{stage.name.rpartition('v')[2]}.json"))
+        return TEXTS[card["sql"]]
+
+    def _begin_buckets(self, stage: Aggregate, batch: int) -> None:
+        """A stage that was not there before begins with nothing, wherever the job stands."""
         for bucket in range(BUCKETS):
-            table = self.partials([row for row in rows if ord(row.key[0]) % BUCKETS == bucket])
+            self._work(stage).settle_in(bucket, {}, None, batch - 1)
+
+    def _work(self, stage: Aggregate) -> BucketWork:
+        return BucketWork(stage, f"{self.folder.path}/{self.buckets_part}/{folder_name(stage.name)}", f"{id(self)}", 3, 100)
+
+    def _in_buckets(self, stage: Aggregate, taken: list[Taken], tick: BatchTime, batch: int) -> pl.DataFrame | None:
+        found = []
+        work = self._work(stage)
+        for bucket in range(BUCKETS):
+            table = self.partials(stage, [one for one in taken if ord(one.key[0]) % BUCKETS == bucket])
             if table is not None:
-                place = LocalFolder(Path(self.work.folder) / f"{bucket:04d}")
+                place = LocalFolder(Path(work.folder) / f"{bucket:04d}")
                 place.replace_atomically(f"{batch:010d}.rows", encode({}, {"rows": table}))
-            header, tables = decode(self.work.advance(bucket, batch, tick))
+            header, tables = decode(work.advance(bucket, batch, tick))
             assert "error" not in header, header
             if "emissions" in tables:
                 found.append(frame_of(tables["emissions"]))
         return stack(list(found))
 
-    def partials(self, rows: list[Row]) -> pa.Table | None:
+    def partials(self, stage: Aggregate, taken: list[Taken]) -> pa.Table | None:
         """One row for each group and slice, as the executors give it."""
-        assert self.stage.window is not None
-        slice_length = self.stage.window.facts().get("advance_us") or self.stage.window.facts()["size_us"]
+        assert isinstance(stage.window, FixedKind)
         groups: dict[tuple[str, int], list[int]] = {}
-        for row in rows:
-            groups.setdefault((row.key, row.at // slice_length * slice_length), []).append(row.value)
+        for one in taken:
+            groups.setdefault((one.key, stage.window.slice_start(one.at)), []).append(one.value)
         if not groups:
             return None
         columns: dict[str, pa.Array] = {
@@ -173,21 +234,53 @@ class _Run:
             SLICE: pa.array([start for _, start in groups], pa.int64()),
             COUNT: pa.array([len(values) for values in groups.values()], pa.int64()),
         }
-        for item in self.stage.aggregates:
+        for item in stage.aggregates:
             for part, column in part_names(item).items():
                 is_least = item.call.name == "MIN"
                 columns[column] = pa.array([_part(part, values, is_least) for values in groups.values()], _TYPES[part])
         return pa.table(columns)
 
-    def _said(self, batch: int, row: Mapping[str, Any]) -> Said:
+    def _said(self, stage: Aggregate, batch: int, row: Mapping[str, Any]) -> Said:
         values = []
-        for item in self.stage.aggregates:
+        begins = self.begins.get(stage.name, {})
+        for item in stage.aggregates:
             parts = {part: row[column] for part, column in part_names(item).items()}
             call = render_expr(item.call)
             value = parts["s"] / parts["n"] if item.call.name == "AVG" and parts["n"] else next(iter(parts.values()))
-            values.append((call, None if row[START] < self.begins.get(call, row[START]) else value))
+            values.append((call, None if row[START] < begins.get(call, row[START]) else value))
         assert row[END] > row[START]
-        return Said(batch, row["_k0"], row[START], tuple(sorted(values)))
+        is_old = stage.cut is not None and stage.cut.is_before
+        return Said(batch, row["_k0"], row[START], tuple(sorted(values)), row[END], is_old)
+
+
+class Taken(NamedTuple):
+    """A row that a stage counts into its windows."""
+
+    key: str
+    value: int
+    at: int
+
+    @staticmethod
+    def of(stage: Aggregate, text: Text, rows: list[Row], tick: BatchTime) -> tuple[list[Taken], Account]:
+        """What the executors do with each row: it is of the stage or not, filtered, late, or taken; and it is accounted for once."""
+        kind, cut, account, taken = stage.window, stage.cut, Account(), []
+        assert isinstance(kind, FixedKind)
+        for row in rows:
+            if cut is not None and not cut.is_before and row.at < cut.at:
+                continue
+            is_own = cut is None or not cut.is_before or row.at < cut.at
+            last = kind.last_end(row.at if is_own or cut is None else cut.at - 1)
+            is_late = last + stage.lateness <= tick.watermark_before
+            if not is_own and (cut is None or not text.keeps(row) or is_late or row.at >= cut.at + overlap(kind)):
+                continue
+            if is_own:
+                account.rows_in += 1
+                account.filtered += not text.keeps(row)
+                account.dead["WR705"] += text.keeps(row) and is_late
+                account.passed += text.keeps(row) and not is_late
+            if text.keeps(row) and not is_late:
+                taken.append(Taken(text.key_of(row), row.value, row.at))
+        return taken, account
 
 
 def _part(part: str, values: list[int], is_least: bool) -> int:
@@ -201,21 +294,17 @@ def _part(part: str, values: list[int], is_least: bool) -> int:
             return min(values) if is_least else max(values)
 
 
-def _counted(rows: list[Row]) -> Ledger:
-    account = Account(rows_in=len(rows), passed=len(rows))
-    ledger = Ledger()
-    ledger.statement("o").add(account)
-    return ledger
-
-
 def expected(rows: Iterable[Row], text: Text) -> dict[tuple[str, int], dict[str, int | float]]:
     """What the query gives of all rows: every window of every key."""
     windows: dict[tuple[str, int], list[int]] = {}
-    size, advance = text.size * SECOND, text.advance * SECOND
+    size, advance, offset = text.size * SECOND, text.advance * SECOND, text.offset * SECOND
     for row in rows:
-        last = row.at // advance * advance
-        for start in range(last - size + advance, last + 1, advance):
-            windows.setdefault((row.key, start), []).append(row.value)
+        if not text.keeps(row):
+            continue
+        last = (row.at - offset) // advance * advance + offset
+        for start in range(last - (size - 1) // advance * advance, last + 1, advance):
+            if start <= row.at < start + size:
+                windows.setdefault((text.key_of(row), start), []).append(row.value)
     return {window: {call: _value(call, values) for call in text.calls} for window, values in windows.items()}
 
 

@@ -64,7 +64,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "connectors.outage_options",
         "connectors.registry",
     },
-    "changes": {"plan", "sql"},
+    "changes": {"model", "errors", "aggregates", "plan", "sql"},
     "graphs": set(),
     "lineage": {"model", "errors", "sql", "aggregates", "plan", "graphs"},
     "observe": {"model", "errors", "settings", "plan", "resilience", "observe.instruments", "observe.promql"},

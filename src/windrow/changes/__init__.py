@@ -1,9 +1,12 @@
 """What has changed between two plans of a job, and what that means for the state that the first one made.
 
-Takes plans as JSON, as ``job.json`` keeps them; gives changes, each with its class and its reason. Knows no state and no Spark.
+Takes plans as JSON, as ``job.json`` keeps them, and as jobs; gives changes, each with its class and its reason. Knows no state and no
+Spark.
 """
 
 from windrow.changes.classes import Change, ChangeClass
 from windrow.changes.classify import changes_between
+from windrow.changes.cutting import cut_over
+from windrow.changes.mixing import Strategy, mixed
 
-__all__ = ["Change", "ChangeClass", "changes_between"]
+__all__ = ["Change", "ChangeClass", "Strategy", "changes_between", "cut_over", "mixed"]

@@ -55,3 +55,7 @@ class Change:
     after: object = None
     # The call of an aggregate that is new.
     added_call: str | None = None
+    # Whether it is made by a cut: windows before it are of the old text, those from then on of the new.
+    is_cut: bool = False
+    # Whether it is made in windows that are open, so that they hold rows of both texts.
+    is_mixed: bool = False

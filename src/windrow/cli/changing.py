@@ -1,38 +1,65 @@
-"""``windrow plan``, ``apply``, ``history`` and ``rollback``: a changed query and the state that it has. Starts no Spark."""
+"""``windrow plan``, ``apply``, ``history`` and ``rollback``: a changed query and the state that it has.
+
+Only ``apply`` starts Spark, to watch the new version.
+"""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, SqlFile, State
-from windrow.cli.files import read_sql, shown_name
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Master, Reach, Settings, SqlFile, State
+from windrow.cli.files import shown_name
 from windrow.cli.state_option import opened_state
 
 if TYPE_CHECKING:
+    from windrow.changes import Strategy as JobStrategy
     from windrow.cli.remote_changes import Remote
+    from windrow.compiler import Compiled
+    from windrow.jobs.saved_text import Recompile
     from windrow.jobs.switching import JobSwitch, Review
 
-NOTHING, SAFE, DECIDE = 0, 3, 4
-_WIDTH = 100
+
+class Strategy(Enum):
+    """Those of ``windrow.changes``, without what it imports."""
+
+    cut = "cut"
+    mix = "mix"
+
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Message = Annotated[str, typer.Option("--message", "-m", help="Why, for windrow history.", metavar="TEXT", show_default=False)]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="0: no change, 3: safe changes, 4: changes that need a decision.")]
 Version = Annotated[int | None, typer.Option("--to", help="The version to go back to; the one before if not given.", show_default=False)]
 TextOf = Annotated[int | None, typer.Option("--text", help="Print the SQL text of this version.", metavar="VERSION", show_default=False)]
+How = Annotated[
+    Strategy,
+    typer.Option(
+        "--strategy",
+        help="Where the state cannot simply follow: cut over at a window boundary, or mix rows of both texts in what is open.",
+    ),
+]
+Rehearse = Annotated[bool, typer.Option("--rehearse", help="Run both texts over recent rows, in copies, and show the differences.")]
+Batches = Annotated[int, typer.Option("--batches", min=1, help="With --rehearse: the rows of so many batches.", metavar="N")]
+Watch = Annotated[bool, typer.Option("--watch/--no-watch", help="Run the new version for three batches, and go back if it fails.")]
+WatchSeconds = Annotated[float, typer.Option("--watch-seconds", min=1, help="So long at most, where fewer rows come.", metavar="SECONDS")]
 
 
 def plan_change(
     file: SqlFile,
+    env: Env = None,
     state: State = None,
     form: FormOption = Form.text,
     exit_code: ExitCode = False,
-    settings: Reach = None,
+    strategy: How = Strategy.cut,
+    rehearse: Rehearse = False,
+    batches: Batches = 10,
+    master: Master = None,
+    settings: Settings = None,
     server: AtServer = None,
-    env: Env = None,
 ) -> None:
     """Show what a changed file would do to the state of its jobs, and change nothing."""
     if (remote := _remote(server, file, env, state)) is not None:
@@ -40,27 +67,34 @@ def plan_change(
 
         plan_there(remote, form)
         return
-    reviews = [switch.review() for switch in _switches(file, state, settings)]
-    if form is Form.json:
-        from windrow.jobs.change_records import review_record
+    from windrow.cli.change_text import exit_of
+    from windrow.jobs.change_records import review_record
 
-        _print_json([review_record(review) for review in reviews])
-    else:
-        print("\n\n".join(_text(review) for review in reviews))
+    found = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
+    if form is Form.json and not rehearse:
+        _print_json([review_record(review) for _, review in found])
+    elif form is not Form.json:
+        _print_reviews(found)
+    if rehearse:
+        _rehearse(file, env, found, _strategy(strategy), batches, master, settings, is_json=form is Form.json)
     if exit_code:
-        raise typer.Exit(max((_exit(review) for review in reviews), default=NOTHING))
+        raise typer.Exit(max((exit_of(review) for _, review in found), default=0))
 
 
 def apply_change(
     file: SqlFile,
+    env: Env = None,
     state: State = None,
     yes: Yes = False,
     message: Message = "",
-    settings: Reach = None,
+    strategy: How = Strategy.cut,
+    watch: Watch = True,
+    watch_seconds: WatchSeconds = 60.0,
+    master: Master = None,
+    settings: Settings = None,
     server: AtServer = None,
-    env: Env = None,
 ) -> None:
-    """Carry the state of a file's jobs over to its present text. A job that runs is refused; the next run goes on from there."""
+    """Carry the state of a file's jobs over to its present text and watch it work. A job that runs is refused."""
     if (remote := _remote(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import apply_there
 
@@ -68,31 +102,135 @@ def apply_change(
         return
     from windrow.jobs.switching import refused
 
-    switches = [(switch, switch.review()) for switch in _switches(file, state, settings)]
-    changed = [(switch, review) for switch, review in switches if review.changes]
-    print("\n\n".join(_text(review) for _, review in switches))
+    switches = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
+    changed = [(switch, review) for switch, review in switches if review.changes and review.batch >= 0]
+    _print_reviews(switches)
     for _, review in changed:
         if not review.can_apply:
             raise refused(review)
-    if not changed or (not yes and not typer.confirm("\nCarry the state over?")):
-        raise typer.Exit(0 if not changed else 1)
+    unseen = [switch for switch, review in switches if not review.changes and not review.is_final]
+    if not changed and not unseen:
+        return
+    if changed and not yes and not typer.confirm("\nCarry the state over?"):
+        raise typer.Exit(1)
+    done = []
     for switch, review in changed:
-        if review.batch < 0:
-            continue
-        number = switch.apply(message=message, who=_user(), commit=_commit(file))
+        told = {"message": message, "who": _user(), "commit": _commit(file)}
+        number = switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
+        done.append(switch)
         print(f"job {review.job} is version {number} from batch {review.batch + 1} on")
-        print(f"   go on: windrow run {file}    go back: windrow rollback {file}")
+    if watch:
+        _watch(file, env, state, [*done, *unseen], watch_seconds, master, settings)
+    print(f"   go on: windrow run {file}    go back: windrow rollback {file}")
+
+
+def _rehearse(
+    file: str,
+    env: str | None,
+    found: list[tuple[JobSwitch, Review]],
+    strategy: JobStrategy,
+    batches: int,
+    master: str | None,
+    settings: list[str] | None,
+    *,
+    is_json: bool,
+) -> None:
+    from windrow.cli.change_text import rehearsal_record, rehearsal_text
+    from windrow.cli.project import chosen_for
+    from windrow.cli.set_options import read_settings
+    from windrow.cli.spark_start import start_spark
+    from windrow.jobs.change_records import review_record
+    from windrow.jobs.options import SPARK
+    from windrow.jobs.rehearsal import rehearse
+    from windrow.settings import load_settings
+    from windrow.spark.internals.java_process import stop_session
+
+    changed = [switch for switch, review in found if review.changes and review.can_apply and review.batch >= 0]
+    rehearsals = {}
+    if changed:
+        chosen = chosen_for(file, env)
+        given = {**chosen.settings, **read_settings(settings or [])}
+        own = {key: value for key, value in given.items() if not key.startswith(SPARK)}
+        spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
+        try:
+            for switch in changed:
+                compiled = _compiled(file, env)
+                rehearsals[switch.job.name] = rehearse(switch, compiled, batches=batches, strategy=strategy, spark=spark, settings=own)
+        finally:
+            stop_session(spark)
+    if is_json:
+        _print_json([{**review_record(review), "rehearsal": rehearsal_record(rehearsals.get(review.job))} for _, review in found])
+        return
+    for one in rehearsals.values():
+        print(f"\n{rehearsal_text(one)}")
+    if not rehearsals:
+        print("\nnothing to rehearse: there is no change that can be applied")
+
+
+def _print_reviews(found: list[tuple[JobSwitch, Review]]) -> None:
+    from windrow.changes import Strategy as JobStrategy
+    from windrow.cli.change_text import text_of
+
+    texts = []
+    for switch, review in found:
+        can_mix = not review.can_apply and switch.review(JobStrategy.MIX).can_apply
+        texts.append(text_of(review, can_mix=can_mix))
+    print("\n\n".join(texts))
+
+
+def _watch(
+    file: str,
+    env: str | None,
+    state: str | None,
+    switches: list[JobSwitch],
+    seconds: float,
+    master: str | None,
+    settings: list[str] | None,
+) -> None:
+    """The first batches of a new version; should it fail, the version before comes back."""
+    from windrow.cli.project import chosen_for
+    from windrow.cli.set_options import read_settings
+    from windrow.cli.spark_start import start_spark
+    from windrow.errors import WindrowError
+    from windrow.jobs.options import SPARK, RunOptions
+    from windrow.jobs.trial import COMMITS, prove
+    from windrow.settings import load_settings
+    from windrow.spark.internals.java_process import stop_session
+
+    chosen = chosen_for(file, env)
+    given = {**chosen.settings, **read_settings(settings or [])}
+    own = {key: value for key, value in given.items() if not key.startswith(SPARK)}
+    options = RunOptions("continuous", _state_path(file, state, env), settings=own)
+    print(f"   watching it for {COMMITS} batches, or {seconds:g} s")
+    try:
+        spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
+        try:
+            seen = prove(switches, _compiled(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=_user())
+        finally:
+            stop_session(spark)
+    except WindrowError:
+        names = " and ".join(switch.job.name for switch in switches)
+        print(f"   it failed, and {names} is back at the version before: windrow run with the text of before goes on")
+        for sentence in (sentence for switch in switches for sentence in switch.lasting()):
+            print(f"   stays    {sentence}")
+        raise
+    few = [job for job, commits in seen.items() if commits < COMMITS]
+    print("   it works" if not few else f"   it works, as far as rows came: {', '.join(f'{job} committed {seen[job]}' for job in few)}")
+
+
+def _tell_commit(job: str, commits: int) -> None:
+    print(f"   job {job}: {commits} of its batches committed")
 
 
 def roll_back(
     file: SqlFile,
+    env: Env = None,
     to: Version = None,
     state: State = None,
     yes: Yes = False,
     message: Message = "",
     settings: Reach = None,
     server: AtServer = None,
-    env: Env = None,
 ) -> None:
     """Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again."""
     if (remote := _remote(server, file, env, state)) is not None:
@@ -103,7 +241,7 @@ def roll_back(
     from windrow.jobs.pending import pending_rollback
     from windrow.jobs.switching import rollback_target
 
-    for switch in _switches(file, state, settings):
+    for switch in _switches(file, state, settings, env):
         name = switch.job.name
         if pending_rollback(switch.folder) is None:
             target, following = rollback_target(switch.folder, name, to)
@@ -119,12 +257,12 @@ def roll_back(
 
 def show_history(
     file: SqlFile,
+    env: Env = None,
     state: State = None,
     form: FormOption = Form.text,
     text: TextOf = None,
     settings: Reach = None,
     server: AtServer = None,
-    env: Env = None,
 ) -> None:
     """List the versions of a file's jobs: who changed what, when, and which batches each has run."""
     if (remote := _remote(server, file, env, state)) is not None:
@@ -136,7 +274,7 @@ def show_history(
     from windrow.jobs.job_versions import versions_of
 
     records: list[dict[str, Any]] = []
-    for switch in _switches(file, state, settings):
+    for switch in _switches(file, state, settings, env):
         known = versions_of(switch.folder)
         records += version_records(switch)
         if text is not None and (found := next((one for one in known if one.number == text), None)) is not None:
@@ -156,6 +294,7 @@ def show_history(
     for one in reversed(records):
         what = one["message"] or "; ".join(one["changes"]) or ("the first" if one["version"] == 1 else "")
         batches = f"{one['from_batch']} to {'now' if one['to_batch'] is None else one['to_batch']}"
+        what = what if one["is_final"] else f"not seen to work yet: {what}"
         made.add_row(one["job"], str(one["version"]), batches, one["class"], one["at"], one["by"], one["commit"][:10], what)
     screen().print(made)
 
@@ -165,8 +304,6 @@ def _remote(server: str | None, file: str, env: str | None, state: str | None) -
     from windrow.errors import UsageError
 
     if server is None:
-        if env is not None:
-            raise UsageError(codes.CONFLICT, "--env says which job of a server is meant", "name the server, too: --server URL")
         return None
     if state is not None:
         raise UsageError(codes.CONFLICT, "--server and --state exclude each other", "a server knows the folders of its jobs")
@@ -175,62 +312,50 @@ def _remote(server: str | None, file: str, env: str | None, state: str | None) -
     return Remote(server, file, env or "")
 
 
-def _switches(file: str, state: str | None, settings: list[str] | None) -> list[JobSwitch]:
-    from windrow.compiler import compile_sql
+def _switches(file: str, state: str | None, settings: list[str] | None, env: str | None) -> list[JobSwitch]:
+    from windrow.cli.project import chosen_for
     from windrow.jobs.switching import switches_of
     from windrow.settings import environment
 
-    env = environment()
-    compiled = compile_sql(read_sql(file), shown_name(file), env)
-    return switches_of(compiled, opened_state(file, state, settings), shown_name(file), env)
+    folder = opened_state(file, state, settings, env)
+    recompile = None if chosen_for(file, env).environment is None else _as_environment_has_it(file, env)
+    return switches_of(_compiled(file, env), folder, shown_name(file), environment(), recompile)
+
+
+def _compiled(file: str, env: str | None) -> Compiled:
+    from windrow.cli.project import chosen_for, compile_chosen
+
+    return compile_chosen(file, chosen_for(file, env))
+
+
+def _as_environment_has_it(file: str, env: str | None) -> Recompile:
+    from windrow.cli.project import chosen_for
+    from windrow.config import compile_file
+    from windrow.settings import environment
+
+    chosen = chosen_for(file, env).environment
+    assert chosen is not None, "there is a windrow.yaml"
+    return lambda text: compile_file(text, shown_name(file), chosen, environment())
+
+
+def _state_path(file: str, state: str | None, env: str | None) -> str:
+    from windrow.cli.files import stem
+    from windrow.cli.project import chosen_for
+    from windrow.settings import load_settings
+
+    return chosen_for(file, env).state(state, load_settings(), stem(file))
+
+
+def _strategy(chosen: Strategy) -> JobStrategy:
+    from windrow.changes import Strategy as JobStrategy
+
+    return JobStrategy(chosen.value)
 
 
 def _present(switch: JobSwitch) -> int:
     from windrow.jobs.job_versions import versions_of
 
     return versions_of(switch.folder)[-1].number
-
-
-def _exit(review: Review) -> int:
-    if not review.changes:
-        return NOTHING
-    return SAFE if review.klass.is_safe and review.can_apply else DECIDE
-
-
-def _text(review: Review) -> str:
-    head = f"job {review.job}, version {review.version}, after batch {review.batch}"
-    if not review.changes:
-        return f"{head}: nothing has changed that its state depends on"
-    if review.batch < 0:
-        return f"job {review.job} has not come to its first batch: nothing is kept of it yet, and windrow run takes the new text"
-    lines = [head]
-    titles = dict.fromkeys(change.statement for change in review.changes)
-    for title in titles:
-        lines.append(f"\n  {title}")
-        for change in review.changes:
-            if change.statement == title:
-                lines += [f"    {change.klass.value}  {change.what}", f"       why    {change.reason}", f"       state  {change.state}"]
-                lines += [f"       no     {change.refused}"] if change.refused else []
-    lines += ["", *_outcome(review)]
-    return "\n".join(lines)
-
-
-def _outcome(review: Review) -> list[str]:
-    held = ", ".join(f"{count:,} of {name}" for name, count in review.open_windows.items() if count) or "none"
-    lines = [f"  class    {review.klass.value}, {review.klass.meaning}", f"  open     windows and groups: {held}"]
-    if not review.can_apply:
-        told = {change.refused for change in review.changes if change.refused}
-        others = [each for each in review.obstacles if not any(each.endswith(refused[1:]) for refused in told)]
-        lines += [f"  no       {each}" for each in others]
-        return [*lines, "  apply    refused: nothing is touched. Ways out: undo the change, or run it with a new --state folder,",
-                "           which reads its sources from the beginning; the state that is here stays for the old text"]  # fmt: skip
-    lines += [
-        "  sources  go on where they were read up to; nothing is read again",
-        "  outputs  what was written stays; rows of later batches are as the new text says",
-        "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
-    ]
-    lines += [f"  stays    {each}" for each in review.lasting]
-    return [*lines, "  apply    takes as long as writing the state once; the job must not run. Next: windrow apply, then windrow run"]
 
 
 def _user() -> str:

@@ -13,6 +13,7 @@ from windrow.cli.files import shown_name
 from windrow.cli.project import chosen_for, compile_chosen, files_of, is_project
 
 if TYPE_CHECKING:
+    from windrow.compiler import Compiled
     from windrow.errors import Diagnostic, WindrowError
     from windrow.model.place import SourceText
 
@@ -70,7 +71,33 @@ def _check(file: str, env: str | None) -> tuple[str, list[str], list[dict[str, A
     source, found = compiled.script.source, compiled.warnings
     told = f", {_count(len(found), 'warning')}" if found else ""
     line = f"{name}: {_count(statements, 'statement')}, {_count(jobs, 'job')}{told}"
+    line += "".join(f"\n  {one}" for one in _changed(file, env, compiled))
     return line, [each.render(source) for each in found], [_fault(name, each, source) for each in found]
+
+
+def _changed(file: str, env: str | None, compiled: Compiled) -> list[str]:
+    """What a change means is windrow plan's to say: here only that there is something to say. Another machine is not asked."""
+    from pathlib import Path
+
+    from windrow.cli.files import stem
+    from windrow.settings import load_settings
+    from windrow.storage import is_local
+
+    place = chosen_for(file, env).state(None, load_settings(), stem(file))
+    if file == "-" or not is_local(place) or not Path(place).is_dir():
+        return []
+    from windrow.errors import WindrowError
+    from windrow.jobs.state_folder import state_folder
+    from windrow.jobs.switching import changed_since
+
+    try:
+        found = changed_since(compiled, state_folder(place))
+    except WindrowError as error:
+        return [f"its state in {place} cannot be read: {error.message}"]
+    return [
+        f"job {job} has state of another text (class {klass.value}, {klass.meaning}): windrow plan {file} says what becomes of it"
+        for job, klass in found.items()
+    ]
 
 
 def _source_name(error: WindrowError) -> str | None:

@@ -18,6 +18,19 @@ def review_record(review: Review) -> dict[str, Any]:
         "obstacles": review.obstacles,
         "open_windows": dict(review.open_windows),
         "what_stays": review.lasting,
+        "rows_read_again": 0,
+        "rows_read_so_far": review.rows_read,
+        "load_seconds": round(review.load_seconds, 3),
+        "is_final": review.is_final,
+        "cut": None
+        if review.cut is None
+        else {
+            "at_us": review.cut.at,
+            "statements": list(review.cut.stages),
+            "earlier_version": review.cut.version,
+            "watermark_us": review.watermark,
+            "done_at_us": review.cut_until,
+        },
         "changes": [
             {
                 "statement": change.statement,
@@ -25,6 +38,8 @@ def review_record(review: Review) -> dict[str, Any]:
                 "class": change.klass.value,
                 "reason": change.reason,
                 "state": change.state,
+                "is_cut": change.is_cut,
+                "is_mixed": change.is_mixed,
                 "refused": change.refused or None,
             }
             for change in review.changes
@@ -50,6 +65,8 @@ def _version(job: str, one: JobText, end: int | None) -> dict[str, Any]:
         "at": switch.get("at", ""),
         "by": switch.get("by", ""),
         "commit": switch.get("commit", ""),
+        "strategy": switch.get("strategy", ""),
+        "is_final": bool(one.card.get("is_final", True)),
         "message": switch.get("message") or (f"back to version {switch['rolled_back_to']}" if "rolled_back_to" in switch else ""),
         "changes": switch.get("changes", []),
     }

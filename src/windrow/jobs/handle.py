@@ -90,14 +90,17 @@ class Jobs:
         """The statements whose rows leave a job, by name."""
         return [write.input for job in self._jobs for write in job.job.writes]
 
-    def output(self, name: str | None = None) -> Rows:
-        """The rows that a statement has given by now, where rows are kept (``run(keep=...)``); without a name, those of the last one."""
+    def output(self, name: str | None = None, *, up_to: int | None = None) -> Rows:
+        """The rows that a statement has given by now, where rows are kept (``run(keep=...)``); without a name, those of the last one.
+
+        ``up_to`` is the last batch that is asked for.
+        """
         found = [(job, write) for job in self._jobs for write in job.job.writes if name is None or write.input.lower() == name.lower()]
         if not found:
             known = ", ".join(self.outputs)
             raise UsageError("WR641", f'no statement "{name}" has an output here', f"there are: {known}" if known else "add a SELECT")
         job, write = found[-1]
-        return job.rows_of(write)
+        return job.rows_of(write, up_to)
 
     def preview(self, name: str | None = None, rows: int = 10) -> Rows:
         """The newest rows of a statement."""

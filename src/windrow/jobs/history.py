@@ -14,7 +14,8 @@ from windrow.errors import UsageError
 from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
-from windrow.jobs.identity import CARD, LETTERS, RECORDS, REPLAYS, TABLES, card_id, count_restore, state_parts
+from windrow.jobs.cut_overs import as_it_runs
+from windrow.jobs.identity import CARD, LETTERS, RECORDS, REPLAYS, TABLES, card_id, count_restore, state_parts, unjudged_card
 from windrow.jobs.replays import ReplayLog
 from windrow.jobs.state_folder import state_folder
 from windrow.jobs.writer_choice import spill_folder
@@ -95,15 +96,15 @@ class JobHistory:
 
     def __init__(self, job: Job, place: str | Path | Folder) -> None:
         state = state_folder(place)
-        self.job = job
         self.folder = state.child(folder_name(job.name))
         if not self.folder.exists(CARD):
             hint = "run it first, or name its folder with --state"
             raise UsageError("WR621", f"there is no state of job {job.name} in {state.path}", hint)
+        self.job = as_it_runs(job, self.folder, unjudged_card(self.folder))
         self._checkpoint = Checkpoint(self.folder)
         self._state, self._buckets = state_parts(self.folder)
-        self._store = StateStore(self.folder.child(self._state), meanings=column_meanings(job))
-        self._steps = steps_of(job)
+        self._store = StateStore(self.folder.child(self._state), meanings=column_meanings(self.job))
+        self._steps = steps_of(self.job)
         self.replays = ReplayLog(self.folder.child(REPLAYS))
 
     @property

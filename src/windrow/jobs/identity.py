@@ -135,12 +135,17 @@ def parts_of(card: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def state_parts(folder: Folder) -> tuple[str, str]:
-    """The same, without a judgement of the rest of ``job.json``: there may be none yet, or one of another format."""
+    """The same, of a folder as it is."""
+    return parts_of(unjudged_card(folder))
+
+
+def unjudged_card(folder: Folder) -> dict[str, Any]:
+    """``job.json`` without a judgement of it: there may be none yet, or one of another format."""
     try:
         card = json.loads(folder.read(CARD)) if CARD in folder.names() else {}
     except ValueError:
         card = {}
-    return parts_of(card if isinstance(card, dict) else {})
+    return card if isinstance(card, dict) else {}
 
 
 def write_card(folder: Folder, card: Mapping[str, Any]) -> None:

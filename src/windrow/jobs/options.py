@@ -164,6 +164,8 @@ class RunOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     trigger_interval_ms: int = 0
     keep_rows: int = 0
+    # Of these rows, also the system columns that tell them apart.
+    keeps_system_columns: bool = False
     environment: str = ""
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.output_writers import OutputWriter
 from windrow.jobs.replays import Replay
-from windrow.jobs.rows import KeptRows
+from windrow.jobs.rows import TOLD_APART_BY, KeptRows
 from windrow.jobs.tracing import Tracing
 from windrow.jobs.writer_choice import Opening, writer_of
 from windrow.model.fate import Fate
@@ -169,7 +169,9 @@ class Outputs:
             flow = result.outputs.get(write.input)
             if self._kept is None or flow is None:
                 continue
-            own = labelled(self._collected(flow), self._job.time_zone).select(list(flow.columns))
+            whole = labelled(self._collected(flow), self._job.time_zone)
+            beside = [name for name in TOLD_APART_BY if name in whole.column_names and name not in flow.columns]
+            own = whole.select([*flow.columns, *(beside if self._kept.is_whole else ())])
             if own.num_rows:
                 self._kept.take(write.input, result.batch_id, own)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NO_LIBRARY = "WR642"
 NO_SESSION = "WR643"
 _SHOWN = 20
+# System columns that tell the emissions of a statement apart.
+TOLD_APART_BY = ("_window_start", "_window_end", "_key")
 
 
 class Rows:
@@ -118,8 +120,10 @@ def _living(session: SparkSession | None) -> SparkSession | None:
 class KeptRows:
     """The newest rows of each statement, by batch: one that runs twice is there once. Batches come from Spark's threads."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, is_whole: bool = False) -> None:
+        """``is_whole``: with the system columns that tell rows apart."""
         self.most = most
+        self.is_whole = is_whole
         self._lock = threading.Lock()
         self._batches: dict[str, dict[int, pa.Table]] = {}
         self._dropped: dict[str, int] = {}
@@ -141,10 +145,11 @@ class KeptRows:
                 if not batches[oldest].num_rows and oldest != batch_id:
                     del batches[oldest]
 
-    def rows(self, statement: str, empty: pa.Table, spark: SparkSession | None) -> Rows:
+    def rows(self, statement: str, empty: pa.Table, spark: SparkSession | None, up_to: int | None = None) -> Rows:
+        """``up_to`` is the last batch that is asked for."""
         with self._lock:
             batches = self._batches.get(statement, {})
-            tables = [batches[number] for number in sorted(batches)]
+            tables = [batches[number] for number in sorted(batches) if up_to is None or number <= up_to]
             dropped = self._dropped.get(statement, 0)
         table = pa.concat_tables(tables, promote_options="permissive") if tables else empty
         return Rows(statement, table, dropped, spark)

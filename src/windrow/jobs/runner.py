@@ -20,6 +20,7 @@ from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
+from windrow.jobs.cut_overs import as_it_runs, forget_old, is_over
 from windrow.jobs.event_watch import EVENTS, EventWatch
 from windrow.jobs.failures import as_job_error, fault_of_query
 from windrow.jobs.handle import Jobs
@@ -43,7 +44,7 @@ from windrow.model.policies import StateHome
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
 from windrow.observe.traces import Producers, batch_trace_id
-from windrow.plan.beginnings import with_beginnings
+from windrow.plan.cut_over import closed_for_good, without_old
 from windrow.plan.stages import Job, Write
 from windrow.resilience import RetryRule, StoppedWaitingError
 from windrow.serving import Serving
@@ -54,6 +55,7 @@ from windrow.spark.internals.fast_paths import fast_paths_of
 from windrow.spark.internals.java_process import JavaProcess, mute_lost_calls, stop_session
 from windrow.spark.internals.sessions import has_stopped
 from windrow.spark.operators.state_columns import column_meanings
+from windrow.spark.operators.steps import steps_of
 from windrow.spark.query.runner import LazyRelation
 from windrow.spark.session import adopt_session, keep_checkpoints_elsewhere, make_session
 from windrow.spark.state.backends import StateBackendRules
@@ -161,15 +163,17 @@ class RunningJob:
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
             self._progress.about = replace(about, starts=count_start(self.folder))
             card = read_card(self.folder)
-            self.job = with_beginnings(job, card.get("beginnings", {}))
+            self.job = as_it_runs(job, self.folder, card)
+            # A batch of before may have been one of both texts of the job.
+            self._steps = steps_of(self.job)
             self._store = StateStore(
                 self.folder.child(state_part),
                 int(options.setting("state.snapshot.every")),
                 int(options.setting("state.retain.batches")),
-                meanings=column_meanings(job),
+                meanings=column_meanings(self.job),
             )
             self._inputs = self._make_inputs()
-            self._kept = KeptRows(options.keep_rows) if options.keep_rows else None
+            self._kept = KeptRows(options.keep_rows, is_whole=options.keeps_system_columns) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
             told = (job, job_id, self._recording.run, number_of(card), origin or Origin(), options)
             self._lineage = lineage_events(*told, look=lambda: self._progress.last)
@@ -204,10 +208,11 @@ class RunningJob:
         self._load_tables(committed)
         self._store.forget_after(committed)
         self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
-        self._executor.state = self._store.load(committed, self._executor.steps)
+        self._executor.state = self._store.load(committed, self._steps)
         self._is_ended = self._store.has_end(committed + 1)
         if self._is_ended:
-            self._executor.state = self._store.load(committed + 1, self._executor.steps)
+            self._executor.state = self._store.load(committed + 1, self._steps)
+        self._leave_old_text()
         self._outputs.open(committed + 1 if self._is_ended else committed)
         self._executor.facts = replace(
             self._executor.facts, counting_sinks=self._outputs.counting - {stage for stage, _ in self.job.metrics}
@@ -231,6 +236,18 @@ class RunningJob:
             self.query = writer.start()
         except Exception as error:
             raise self._explain(error) from error
+
+    def _leave_old_text(self) -> None:
+        """Once the windows of an earlier text are closed for good, the job goes on without its stages."""
+        before = self._executor
+        if not closed_for_good(self.job) or not is_over(self.job, before.state):
+            return
+        forget_old(self.job, before.state)
+        self.job = without_old(self.job)
+        rules = self._state_rules()
+        self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, rules, before.tables, before.facts)
+        self._executor.state = before.state
+        LOG.info("the windows of the text before are closed: job %s goes on without it", self.job.name)
 
     def _load_tables(self, committed: int) -> None:
         """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
@@ -348,6 +365,7 @@ class RunningJob:
         self._events.look()
         if self._tracing is not None:
             self._tracing.committed(result, producers)
+        self._leave_old_text()
 
     def _arrival_of(self, batch_id: int) -> int:
         return self._checkpoint.arrival_of(batch_id)
@@ -526,12 +544,12 @@ class RunningJob:
     def is_active(self) -> bool:
         return self.query is not None and not self._finished.is_set()
 
-    def rows_of(self, write: Write) -> Rows:
+    def rows_of(self, write: Write, up_to: int | None = None) -> Rows:
         if self._kept is None:
             hint = "windrow.run(..., keep=10_000) keeps the newest of each statement, windrow.sql(...) does so by itself"
             raise UsageError("WR640", f"the rows of {write.input} went to their output, and none were kept", hint)
         empty = pa.table({column.name: pa.array([], pa.null()) for column in write.columns})
-        return self._kept.rows(write.input, empty, self._spark)
+        return self._kept.rows(write.input, empty, self._spark, up_to)
 
     def await_finished(self, seconds: float) -> None:
         self._finished.wait(seconds)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import polars as pl
 import pyarrow as pa
 
-from windrow.aggregates import find_aggregate
 from windrow.changes import Change
+from windrow.plan.cut_over import CutOver
 from windrow.plan.physical.renames import part_names
 from windrow.plan.stages import Aggregate, Job, Read
 from windrow.spark.operators.state_columns import column_meanings
@@ -19,7 +19,6 @@ from windrow.spark.state.columns import Meanings, aggregate_meanings, describe, 
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState, having_name, stage_of
 from windrow.spark.state.state_store import StateStore
-from windrow.sql import render_expr
 from windrow.storage import Folder, folder_name
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import START
@@ -30,10 +29,14 @@ Beginnings = dict[str, int]
 
 
 class StateMigration:
-    """``old`` and ``new`` are the same job in two versions; ``parts`` are where the state of ``old`` lies."""
+    """``old`` and ``new`` are the same job in two versions; ``parts`` are where the state of ``old`` lies.
 
-    def __init__(self, folder: Folder, old: Job, new: Job, parts: tuple[str, str]) -> None:
+    With a cut, ``new`` has the stages of both for a while, and the state of the old ones goes on with these.
+    """
+
+    def __init__(self, folder: Folder, old: Job, new: Job, parts: tuple[str, str], cut: CutOver | None = None) -> None:
         self._folder = folder
+        self._cut = cut
         self._old, self._new = old, new
         self._state, self._buckets = parts
         self._stages = {stage.name: stage for stage in old.stages}
@@ -47,25 +50,45 @@ class StateMigration:
         """Write the state of the new version beside that of the old one, which stays as it is."""
         for place in parts:
             self._folder.remove(place)
-        new = JobState(state.batch_id, clocks=self._clocks(state.clocks), counters=self._counters(state), ledger=state.ledger)
+        new = JobState(
+            state.batch_id,
+            clocks=self._clocks(state.clocks),
+            counters=self._counters(state),
+            ledger=state.ledger,
+            metrics=state.metrics,
+        )
         kept = {stage.name: stage for stage in self._new.stages}
         for name, tables in state.tables.items():
             stage, is_having = stage_of(name)
-            if stage in kept or stage.rpartition("/")[0] in kept:
-                new.tables[name] = tables if is_having else self._tables(kept.get(stage), tables, changes)
+            target = self._goes_to(stage)
+            if target in kept or (target == stage and stage.rpartition("/")[0] in kept and not self._is_over(stage)):
+                new.tables[having_name(target) if is_having else target] = (
+                    tables if is_having or target != stage else self._tables(kept.get(stage), tables, changes)
+                )
         for name, schema in state.schemas.items():
-            after = kept.get(name)
-            if isinstance(after, Aggregate):
+            target = self._goes_to(name)
+            after = kept.get(target)
+            if isinstance(after, Aggregate) and target == name:
                 before = self._stages[name]
                 assert isinstance(before, Aggregate), "a stage of another kind is refused"
                 new.schemas[name] = _reshaped_schema(schema, before, after)
-            elif name in kept or name.rpartition("/")[0] in kept:
-                new.schemas[name] = schema
-        for stage_name, after in kept.items():
-            buckets = state.counters.buckets(stage_name)
-            if isinstance(after, Aggregate) and buckets is not None:
-                self._move_buckets(after, buckets, state, changes, parts[1])
+            elif target in kept or (name.rpartition("/")[0] in kept and not self._is_over(name)):
+                new.schemas[target] = schema
+        for before in self._stages.values():
+            buckets = state.counters.buckets(before.name)
+            after = kept.get(self._goes_to(before.name))
+            if isinstance(before, Aggregate) and isinstance(after, Aggregate) and buckets is not None:
+                self._move_buckets(before, after, buckets, state, changes, parts[1])
         StateStore(self._folder.child(parts[0]), meanings=column_meanings(self._new)).snapshot(new)
+
+    def _goes_to(self, stage: str) -> str:
+        """The stage that goes on with what a stage has kept."""
+        return self._cut.earlier(stage) if self._cut is not None and stage in self._cut.stages else stage
+
+    def _is_over(self, name: str) -> bool:
+        """Whether a stage is of a text before the old one, whose windows have all closed."""
+        stage = self._stages.get(name)
+        return isinstance(stage, Aggregate) and stage.cut is not None and stage.cut.is_before
 
     def _tables(self, after: object, tables: Tables, changes: list[Change]) -> Tables:
         if not isinstance(after, Aggregate):
@@ -84,15 +107,15 @@ class StateMigration:
             assert isinstance(latest, int)
             self.beginnings[before.name] = max(self.beginnings.get(before.name, latest + 1), latest + 1)
 
-    def _move_buckets(self, after: Aggregate, buckets: int, state: JobState, changes: list[Change], place: str) -> None:
-        before = self._stages[after.name]
-        assert isinstance(before, Aggregate), "a stage of another kind is refused"
+    def _move_buckets(self, before: Aggregate, after: Aggregate, buckets: int, state: JobState, changes: list[Change], place: str) -> None:
         here = self._folder.path
         old = BucketWork(before, f"{here}/{self._buckets}/{folder_name(before.name)}", "", 1, 1)
         new = BucketWork(after, f"{here}/{place}/{folder_name(after.name)}", "", 1, 1)
         for bucket in range(buckets):
             share = old.store(bucket).load(state.batch_id, steps_of(replace(self._old, stages=(before,))))
-            tables = dict(self._tables(after, share.tables.get(before.name, {}), changes))
+            tables = dict(share.tables.get(before.name, {}))
+            if after.name == before.name:
+                tables = dict(self._tables(after, tables, changes))
             schema = share.schemas.get(before.name)
             if schema is not None:
                 schema = _reshaped_schema(schema, before, after)
@@ -111,6 +134,7 @@ class StateMigration:
     def _counters(self, state: JobState) -> JobCounters:
         kept = {stage.name for stage in self._new.stages}
         found = state.counters.copy()
+        found.stages = {self._goes_to(name): one for name, one in found.stages.items()}
         for name in list(found.stages):
             if name not in kept and name.rpartition("/")[0] not in kept:
                 del found.stages[name]
@@ -128,24 +152,13 @@ def what_cannot_move(old: Job, new: Job, changes: list[Change], state: JobState)
     stages = [stage for stage in new.stages if isinstance(stage, Aggregate)]
     for change in changes:
         after = next((stage for stage in stages if _is_of(change, stage.name)), None)
-        if change.added_call is None or after is None:
-            continue
-        if not _can_be_added(after, change.added_call):
-            found.append(f"{change.added_call} cannot be added to windows that are open: its parts are more than numbers that run up")
-        if state.tables.get(having_name(after.name)):
+        if change.added_call is not None and after is not None and state.tables.get(having_name(after.name)):
             found.append(f"{after.name} remembers what HAVING let out, so no aggregate can be added to it")
     return found
 
 
 def _own_time(stage: Aggregate) -> bool:
     return stage.time.has_own_watermark
-
-
-def _can_be_added(stage: Aggregate, call: str) -> bool:
-    """Whether NULL is a value of its parts like any other."""
-    item = next(item for item in stage.aggregates if render_expr(item.call) == call)
-    form = find_aggregate(item.call)
-    return form is not None and all(part.run is not None for part in form.parts)
 
 
 def _is_of(change: Change, stage: str) -> bool:

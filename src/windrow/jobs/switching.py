@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from windrow.changes import Change, ChangeClass, changes_between
-from windrow.compiler import Compiled, compile_sql
-from windrow.errors import JobError, UsageError, WindrowError
+from windrow.changes import Change, ChangeClass, Strategy, changes_between, cut_over, mixed
+from windrow.compiler import Compiled
+from windrow.errors import UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.cut_overs import CUT, as_it_runs, cut_json, cut_of, first_cut, waits_for
 from windrow.jobs.history import JobHistory, forget_notes, forget_state
 from windrow.jobs.identity import CARD, Origin, make_card, parts_of, read_card, write_card
 from windrow.jobs.job_versions import JobText, keep_version, number_of, versions_of
 from windrow.jobs.pending import PendingRollback, forget_rollback, note_rollback, pending_rollback, refuse_unfinished_rollback
+from windrow.jobs.saved_text import Recompile, as_it_is, saved_job
+from windrow.jobs.state_folder import state_folder
 from windrow.jobs.state_migration import StateMigration, what_cannot_move
 from windrow.plan.beginnings import still_wanted
+from windrow.plan.cut_over import CutOver, closed_for_good, with_both
 from windrow.plan.explain_json import job_to_json
-from windrow.plan.fingerprint import differences
 from windrow.plan.stages import Job
+from windrow.settings import environment
 from windrow.spark.state.state_store import StateStore
 from windrow.storage import Folder, folder_name
 from windrow.storage.lease import Lease
@@ -41,6 +47,19 @@ class Review:
     open_windows: Mapping[str, int] = field(default_factory=dict)
     # What rolling back could not undo.
     lasting: list[str] = field(default_factory=list)
+    # Where windows of the old text end and those of the new begin, if some change needs that.
+    cut: CutOver | None = None
+    # The watermark that the source of the cut has reached.
+    watermark: int | None = None
+    # When the windows of the old text are closed for good, by the watermark.
+    cut_until: int | None = None
+    # The cut that the present version came with, while its old windows are still open.
+    closing: CutOver | None = None
+    # Whether the present version was seen to commit its first batches.
+    is_final: bool = True
+    # How long the state took to load, and how many rows its sources have given so far.
+    load_seconds: float = 0.0
+    rows_read: int = 0
 
     @property
     def klass(self) -> ChangeClass:
@@ -52,64 +71,93 @@ class Review:
 
 
 class JobSwitch:
-    """One job of a file, with its folder below ``state``."""
+    """One job of a file, with its folder below ``state``. ``is_plain``: no environment of windrow.yaml changes its text."""
 
-    def __init__(self, job: Job, origin: Origin, state: Folder, file: str, env: Mapping[str, str]) -> None:
+    def __init__(self, job: Job, origin: Origin, state: Folder, file: str, recompile: Recompile, *, is_plain: bool = True) -> None:
         self.job = job
         self.folder = state.child(folder_name(job.name))
         if not self.folder.exists(CARD):
             raise UsageError(
                 "WR621", f"there is no state of job {job.name} in {state.path}", "run it first, or name its folder with --state"
             )
-        self._origin = origin
+        self.origin = origin
         self._state = state
-        self._file, self._env = file, env
+        self.file, self.recompile, self._is_plain = file, recompile, is_plain
         self._checkpoint = Checkpoint(self.folder)
 
-    def review(self) -> Review:
+    def review(self, strategy: Strategy = Strategy.SAFE) -> Review:
         """Reads only. The state is loaded by the statements that made it."""
         card = read_card(self.folder)
         refuse_unfinished_rollback(self.folder, self.job.name)
         batch = self._checkpoint.last_committed()
         changes = changes_between(card["plan"], job_to_json(self.job))
-        found = Review(self.job.name, number_of(card), batch, changes)
-        if not changes:
+        found = Review(self.job.name, number_of(card), batch, changes, is_final=bool(card.get("is_final", True)))
+        if batch < 0 or (not changes and CUT not in card):
             return found
-        obstacles = [f"{change.statement}: {change.what}. {_sentence(change.refused)}" for change in changes if change.refused]
-        if batch < 0:
-            return found
+        began = time.monotonic()
         try:
             old = self._old_job(card)
-            state = self._migration(old, card).load(batch)
-            # Only what has no obstacle of its own is looked into.
-            obstacles += [] if obstacles else what_cannot_move(old, self.job, changes, state)
+            changes, stages = cut_over(old, self.job, changes)
+            if strategy is Strategy.MIX:
+                changes, stages = mixed(old, self.job, changes_between(card["plan"], job_to_json(self.job))), ()
+            found = replace(found, changes=changes)
+            running = as_it_runs(old, self.folder, card)
+            state = StateMigration(self.folder, running, self.job, parts_of(card)).load(batch)
         except WindrowError as error:
-            return Review(self.job.name, found.version, batch, changes, [*obstacles, error.message])
+            return replace(found, obstacles=[*_refusals(changes), error.message])
+        found = replace(found, load_seconds=time.monotonic() - began, rows_read=sum(one.rows_in for one in state.ledger.sources.values()))
+        waiting = waits_for(running, state)
+        if not changes:
+            return replace(found, closing=cut_of(card) if waiting else None, cut_until=max(waiting.values(), default=None))
+        obstacles = _refusals(changes)
+        if waiting:
+            obstacles.append(_still_closing(card, max(waiting.values())))
+        # Only what has no obstacle of its own is looked into.
+        obstacles += [] if obstacles else what_cannot_move(old, self.job, changes, state)
+        cut = first_cut(old, self.job, stages, state, number_of(card)) if stages else None
+        if stages and not self._is_plain:
+            obstacles.append(_NOT_PLAIN)
+        elif stages and cut is None:
+            obstacles.append(f"windows of both texts never start at the same time, so {stages[0]} cannot be cut over")
         history = JobHistory(old, self._state)
         counts = {one.statement: 0 if one.windows is None else one.windows.height for one in history.open_state(batch)[1]}
         if history.is_ended:
             obstacles.append("its input was declared ended, so it has nothing more to read")
-        return Review(self.job.name, found.version, batch, changes, obstacles, counts, _lasting(history))
+        found = replace(found, obstacles=obstacles, open_windows=counts, lasting=_lasting(history))
+        if cut is None:
+            return found
+        both = with_both(old, self.job, cut)
+        marks = [clock.watermark(read.clock.delay) for read in old.reads if (clock := state.clocks.get(read.name)) is not None]
+        least = min((mark for mark in marks if mark is not None), default=None)
+        return replace(found, cut=cut, watermark=least, cut_until=max(closed_for_good(both).values()))
 
-    def apply(self, *, message: str = "", who: str = "", commit: str = "") -> int:
-        """Carry the state over to this version; gives its number. A job that runs is refused: it holds the lease."""
+    def apply(
+        self, *, message: str = "", who: str = "", commit: str = "", strategy: Strategy = Strategy.SAFE, is_final: bool = True
+    ) -> int:
+        """Carry the state over to this version; gives its number. A job that runs is refused: it holds the lease.
+
+        Where it is not final yet, ``finalise`` is to follow when the version has been seen to work.
+        """
         lease = Lease(self.folder, self.job.name)
         try:
             card = read_card(self.folder)
-            review = self.review()
+            review = self.review(strategy)
             if review.obstacles:
                 raise refused(review)
             old = self._old_job(card)
             self._finish_batch(old, review.batch)
             batch = self._checkpoint.last_committed()
-            migration = self._migration(old, card)
+            new = self.job if review.cut is None else with_both(old, self.job, review.cut)
+            migration = StateMigration(self.folder, as_it_runs(old, self.folder, card), new, parts_of(card), review.cut)
             state = migration.load(batch)
             number = number_of(card) + 1
             parts = (f"state-{number}", f"buckets-{number}")
             migration.write(state, review.changes, parts)
             keep_version(self.folder, card)
             lease.check()
-            write_card(self.folder, self._next_card(card, number, parts, batch, migration.beginnings, review, message, who, commit))
+            told = {"by": who, "message": message, "commit": commit, "strategy": strategy.value}
+            after = self._next_card(card, number, parts, batch, migration.beginnings, review, told)
+            write_card(self.folder, {**after, "is_final": is_final})
             return number
         finally:
             lease.release()
@@ -122,9 +170,7 @@ class JobSwitch:
         batch: int,
         beginnings: Mapping[str, int],
         review: Review,
-        message: str,
-        who: str,
-        commit: str,
+        told: Mapping[str, str],
     ) -> dict[str, Any]:
         begins: dict[str, dict[str, int]] = {name: dict(calls) for name, calls in card.get("beginnings", {}).items()}
         for change in review.changes:
@@ -132,28 +178,36 @@ class JobSwitch:
                 stage = change.statement.removeprefix("statement ")
                 if stage in beginnings:
                     begins.setdefault(stage, {})[change.added_call] = beginnings[stage]
+        cut = review.cut
+        for stage in () if cut is None else cut.stages:
+            # What a new aggregate has not seen is a matter of the old windows, and these stay with the old text.
+            begins.pop(stage, None)
         return {
-            **card,
-            **make_card(self.job, self._origin),
+            **{key: value for key, value in card.items() if key != CUT},
+            **make_card(self.job, self.origin),
+            **({} if cut is None else {CUT: cut_json(cut, self.file)}),
             "version": number,
             "parts": {"state": parts[0], "buckets": parts[1]},
             "since_batch": batch,
             "beginnings": still_wanted(self.job, begins),
             "switch": {
                 "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "by": who,
-                "message": message,
-                "commit": commit,
+                **told,
                 "class": review.klass.value,
                 "changes": [f"{change.statement}: {change.what}" for change in review.changes],
             },
         }
 
-    def _migration(self, old: Job, card: Mapping[str, Any]) -> StateMigration:
-        return StateMigration(self.folder, old, self.job, parts_of(card))
+    def finalise(self) -> None:
+        """Note that the version works."""
+        write_card(self.folder, {**read_card(self.folder), "is_final": True})
+
+    def saved_job(self, card: Mapping[str, Any]) -> Job:
+        """The job as the text of a version has it."""
+        return saved_job(card, self.recompile)
 
     def _old_job(self, card: Mapping[str, Any]) -> Job:
-        return saved_job(card, self._file, self._env)
+        return self.saved_job(card)
 
     def _finish_batch(self, old: Job, committed: int) -> None:
         """A batch that was begun and is not noted as done belongs to the old version: it is noted, or nothing of it stays."""
@@ -183,7 +237,7 @@ class JobSwitch:
             pending = pending_rollback(self.folder) or self._plan_rollback(to, message, who)
             note_rollback(self.folder, pending)
             undone = max(0, self._checkpoint.last_committed() - pending.batch)
-            complete_rollback(self.folder, self._state, pending, self._file, self._env)
+            complete_rollback(self.folder, self._state, pending, self.recompile)
             return undone
         finally:
             lease.release()
@@ -203,7 +257,14 @@ class JobSwitch:
             )
         switch = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "by": who, "message": message, "rolled_back_to": target.number}
         restores = int(card.get("restores", 0)) + 1
-        kept = {"id": card["id"], "version": number_of(card) + 1, "since_batch": batch, "switch": switch, "restores": restores}
+        kept = {
+            "id": card["id"],
+            "version": number_of(card) + 1,
+            "since_batch": batch,
+            "switch": switch,
+            "restores": restores,
+            "is_final": True,
+        }
         return PendingRollback(target.number, batch, {**target.card, **kept})
 
 
@@ -218,14 +279,14 @@ def rollback_target(folder: Folder, job: str, to: int | None) -> tuple[JobText, 
     return known[place], known[place + 1]
 
 
-def complete_rollback(folder: Folder, state: Folder, pending: PendingRollback, file: str, env: Mapping[str, str]) -> None:
+def complete_rollback(folder: Folder, state: Folder, pending: PendingRollback, recompile: Recompile) -> None:
     """Every step may be repeated: a rollback that was cut short is begun again from the first one."""
     card = read_card(folder)
     if number_of(card) < number_of(pending.card):
         # What readers see goes first, of every version that has written since.
         for version in versions_of(folder):
             if version.number > pending.to:
-                written_by = saved_job(version.card, file, env)
+                written_by = saved_job(version.card, recompile)
                 JobHistory(written_by, state).forget_outputs(pending.batch)
                 forget_notes(folder, written_by, pending.batch)
         Checkpoint(folder).go_back_to(pending.batch)
@@ -235,26 +296,13 @@ def complete_rollback(folder: Folder, state: Folder, pending: PendingRollback, f
     forget_rollback(folder)
 
 
-def saved_job(card: Mapping[str, Any], file: str, env: Mapping[str, str]) -> Job:
-    """The job as its saved text has it, and as it made the state."""
-    try:
-        compiled = compile_sql(str(card["sql"]), file, env)
-    except WindrowError as error:
-        raise JobError("WR671", f"the text that the state of job {card['job']} was made by no longer compiles: {error}", _HINT) from None
-    found = next((job for job in compiled.plan.jobs if job.name == card["job"]), None)
-    if found is None or differences(card["plan"], job_to_json(found)):
-        message = (
-            f"the text that the state of job {card['job']} was made by gives another plan now: a variable or an imported file has changed"
-        )
-        raise JobError("WR671", message, _HINT)
-    return found
+def switches_of(
+    compiled: Compiled, state: Folder, file: str, env: Mapping[str, str], recompile: Recompile | None = None
+) -> list[JobSwitch]:
+    """One for each job of the file; jobs that the state folder does not know, or no longer finds here, are refused.
 
-
-_HINT = "set the environment as it was then, or start with a new --state folder"
-
-
-def switches_of(compiled: Compiled, state: Folder, file: str, env: Mapping[str, str]) -> list[JobSwitch]:
-    """One for each job of the file; jobs that the state folder does not know, or no longer finds here, are refused."""
+    ``recompile`` is how texts are compiled where an environment changes them.
+    """
     names = {job.name for job in compiled.plan.jobs}
     origin = Origin.of(compiled.script, compiled.plan)
     mine = compiled.plan.file
@@ -271,7 +319,26 @@ def switches_of(compiled: Compiled, state: Folder, file: str, env: Mapping[str, 
         )
     if new and known & names:
         raise UsageError("WR676", f"{', '.join(new)} is new in {file}, and has no state", "put it into a file of its own")
-    return [JobSwitch(job, origin, state, file, env) for job in compiled.plan.jobs]
+    how = recompile or as_it_is(file, env)
+    return [JobSwitch(job, origin, state, file, how, is_plain=recompile is None) for job in compiled.plan.jobs]
+
+
+def switches_in(compiled: Compiled, state: Path | str) -> list[JobSwitch]:
+    """The same for a compiled text, with its state in a folder that is named."""
+    return switches_of(compiled, state_folder(state), compiled.script.source.name, environment())
+
+
+def changed_since(compiled: Compiled, state: Folder) -> dict[str, ChangeClass]:
+    """The jobs of a text that have state of another one, with the widest class of their changes. Looks into no state."""
+    found: dict[str, ChangeClass] = {}
+    for job in compiled.plan.jobs:
+        folder = state.child(folder_name(job.name))
+        if not folder.exists(CARD) or Checkpoint(folder).last_committed() < 0:
+            continue
+        changes = changes_between(read_card(folder)["plan"], job_to_json(job))
+        if changes:
+            found[job.name] = Review(job.name, 0, 0, changes).klass
+    return found
 
 
 def refused(review: Review) -> UsageError:
@@ -280,6 +347,35 @@ def refused(review: Review) -> UsageError:
         f"the state of job {review.job} cannot be carried over: {'; '.join(review.obstacles)}",
         "undo the change, or start with a new --state folder, which reads its sources from the beginning",
     )
+
+
+_NOT_PLAIN = (
+    "a cut needs the text of before at every start, and a run does not know it as an environment of windrow.yaml had it: "
+    "write what the environment sets into the file first"
+)
+
+
+def _refusals(changes: list[Change]) -> list[str]:
+    return [f"{change.statement}: {change.what}. {_sentence(change.refused)}" for change in changes if change.refused]
+
+
+def _still_closing(card: Mapping[str, Any], until: int) -> str:
+    cut = cut_of(card)
+    assert cut is not None
+    return (
+        f"windows of version {cut.version} are still open: they are closed for good when the watermark reaches {shown_time(until)}. "
+        "Apply the change then, or roll back first"
+    )
+
+
+def shown_time(micros: int) -> str:
+    """
+    >>> shown_time(60_000_000)
+    '1970-01-01 00:01:00'
+    """
+    whole = datetime.fromtimestamp(micros // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    rest = micros % 1_000_000
+    return whole if not rest else f"{whole}.{rest:06d}"
 
 
 def _lasting(history: JobHistory) -> list[str]:

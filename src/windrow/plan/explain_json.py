@@ -42,6 +42,7 @@ from windrow.plan.stages import (
 )
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.plan.time_rules import TimeRule
+from windrow.plan.window_cut import WindowCut
 from windrow.sql import render_expr
 from windrow.sql.render import render_sort_key
 
@@ -231,7 +232,13 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
         "keeps_time": stage.keeps_time,
         **_closing(stage),
         **_subqueries(stage),
+        **({} if stage.cut is None else {"cut": _cut(stage.cut)}),
     }
+
+
+def _cut(cut: WindowCut) -> dict[str, Any]:
+    added = [_column(column) for column in cut.added]
+    return {"at_us": cut.at, "is_before": cut.is_before, "statement": cut.statement, "earlier": cut.earlier, "added": added}
 
 
 def _subqueries(stage: Aggregate | OverAggregate) -> dict[str, Any]:

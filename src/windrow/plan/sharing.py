@@ -54,6 +54,8 @@ def why_alone(stage: Aggregate) -> str | None:
         return "only windows that do not take late rows into the next one share a pass"
     if holds_rows(stage):
         return "only aggregates that need not hold whole rows share a pass"
+    if stage.cut is not None:
+        return "only windows of one text share a pass"
     if stage.is_exact:
         return "only with 'watermark.granularity' = 'batch' do windows share a pass"
     return None

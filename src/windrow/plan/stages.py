@@ -20,6 +20,7 @@ from windrow.model.zone import UTC
 from windrow.plan.outages import OutageRule
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.plan.time_rules import ClockRule, TimeRule, TimeSpec
+from windrow.plan.window_cut import WindowCut
 from windrow.windowing.emit_policy import EmitPolicy
 
 
@@ -198,11 +199,18 @@ class Aggregate:
     since: Expr | None = None
     # The key that holds the start of the window, where a join has made the window.
     starts_at: str | None = None
+    # Which of the windows it keeps, where it shares them with the stage of another text.
+    cut: WindowCut | None = None
     reason: str = ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
         return (self.input, *subquery_tables(self.subqueries))
+
+    @property
+    def statement(self) -> str:
+        """Whose accounts it keeps."""
+        return self.name if self.cut is None else self.cut.statement
 
     @property
     def late_stream(self) -> str | None:

@@ -27,6 +27,9 @@ class SliceStep:
     layout: Layout
     kind: FixedKind
     lateness: int = 0
+    # Only windows that start from then on, or before then.
+    starts_from: int | None = None
+    starts_before: int | None = None
 
     def step(self, state: Tables, rows: pl.DataFrame | None, tick: BatchTime) -> StepResult:
         held, fresh = state.get(HELD), stack([state.get(FRESH), rows])
@@ -102,7 +105,12 @@ class SliceStep:
         last = pl.min_horizontal(last, pl.lit(up_to_end - length, pl.Int64))
         panes = pl.int_ranges(first, last + 1, kind.pane_step).alias(_PANE)
         exploded = slices.filter(first <= last).with_columns(panes).explode(_PANE)
-        return exploded.drop(SLICE)
+        return self._own(exploded.drop(SLICE))
+
+    def _own(self, windows: pl.DataFrame) -> pl.DataFrame:
+        start = self.kind.start_of(pl.col(_PANE))
+        windows = windows if self.starts_from is None else windows.filter(start >= self.starts_from)
+        return windows if self.starts_before is None else windows.filter(start < self.starts_before)
 
     def _emission(self, windows: pl.DataFrame, kind: str) -> pl.DataFrame:
         return self.layout.merge(windows, _PANE).with_columns(

@@ -18,6 +18,7 @@ from windrow.jobs import switching
 from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import read_card
 from windrow.jobs.job_versions import versions_of
+from windrow.jobs.saved_text import as_it_is, saved_job
 from windrow.plan.explain_json import job_to_json
 from windrow.storage import LocalFolder
 from windrow.storage.lease import Lease
@@ -117,8 +118,8 @@ def test_what_cannot_be_carried_over_touches_nothing(tmp_path: Path) -> None:
     job = PlainJob(tmp_path)
     job.run(OLD, BATCHES[:1])
     card = read_card(job.switch(OLD).folder)
-    with pytest.raises(UsageError, match=r"WR673.*window\.size|WR673.*window size"):
-        job.switch(replace(OLD, size=20, advance=20)).apply()
+    with pytest.raises(UsageError, match=r"WR673.*options\.path|WR673.*path"):
+        job.switch(replace(OLD, folder="elsewhere")).apply()
     assert read_card(job.switch(OLD).folder) == card
     with pytest.raises(UsageError, match="WR675"):
         job.switch(OLD).rollback()
@@ -132,7 +133,7 @@ def test_a_text_that_gives_another_plan_now_is_not_believed(tmp_path: Path) -> N
     place.replace_atomically("job.json", json.dumps({**card, "sql": card["sql"].replace("(10s)", "(20s)")}).encode())
     assert "gives another plan" in job.switch(NEW).review().obstacles[0]
     with pytest.raises(JobError) as raised:
-        switching.saved_job(json.loads(place.read("job.json")), "q.sql", {})
+        saved_job(json.loads(place.read("job.json")), as_it_is("q.sql", {}))
     assert raised.value.code == "WR671"
 
 
@@ -144,6 +145,9 @@ def test_a_batch_that_was_not_finished_belongs_to_the_old_version(tmp_path: Path
     commits.remove("1")
     job.switch(NEW).apply()
     assert "1" in commits.names(), "its state was durable: it only lacked Spark's note"
+
+
+OTHER = Text(OLD.calls, size=20, advance=20, above=1)
 
 
 class Crash(BaseException):
@@ -164,6 +168,25 @@ def test_a_crash_at_any_write_of_apply_leaves_one_version_whole(step: int, tmp_p
     assert {(one.key, one.start) for one in job.said} == set(expected(rows, present))
     for one in job.said:
         assert dict(one.values)["SUM(v)"] == expected(rows, OLD)[one.key, one.start]["SUM(v)"]
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_a_crash_at_any_write_of_a_cut_over_leaves_one_version_whole(step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = PlainJob(tmp_path)
+    job.run(OLD, BATCHES[:2])
+    with monkeypatch.context() as patched:
+        crash_at(step, patched)
+        with suppress(Crash):
+            job.switch(OTHER).apply()
+    present = OTHER if not job.switch(OTHER).review().changes else OLD
+    job.run(present, BATCHES[2:], is_end=True)
+    rows = [row for batch in BATCHES for row in batch]
+    whole = expected(rows, OLD)
+    if present is OTHER:
+        whole = {w: v for w, v in whole.items() if w[1] < 20 * SECOND} | {
+            w: v for w, v in expected(rows, OTHER).items() if w[1] >= 20 * SECOND
+        }
+    assert {(one.key, one.start): dict(one.values) for one in job.said} == whole
 
 
 @pytest.mark.parametrize("step", range(12))

@@ -20,6 +20,7 @@ from windrow.model.types import STRING, ColumnDef
 from windrow.plan.explain_json import job_to_json, stage_to_json
 from windrow.plan.fingerprint import differences, fingerprint
 from windrow.plan.stages import HeaderChange, Job, Stage, TableSubquery
+from windrow.plan.window_cut import WindowCut
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "CREATE STREAM t (k STRING, v INT, ts TIMESTAMP) WITH ('connector' = 'memory', 'event.time.field' = 'ts'{});\n"
@@ -74,6 +75,7 @@ def other_values(value: Any) -> Iterator[Any]:
 
 
 EMPTY: dict[str, Any] = {
+    "cut": WindowCut(0, False, "s"),
     "where": Column("c"),
     "having": Column("c"),
     "key": Column("c"),

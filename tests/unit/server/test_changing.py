@@ -24,7 +24,7 @@ from windrow.server.service import Text
 OLD = Query(("COUNT(*)", "SUM(v)"))
 BATCHES = [[Row("a", 1, 1 * SECOND), Row("b", 2, 4 * SECOND)], [Row("a", 3, 12 * SECOND)]]
 # Another name of a column: safe. One aggregate less: to be decided. Other windows: refused.
-SAFE, DECIDE, REFUSED = replace(OLD, extra=", 1 AS one"), replace(OLD, calls=("SUM(v)",)), replace(OLD, size=20, advance=20)
+SAFE, DECIDE, REFUSED = replace(OLD, extra=", 1 AS one"), replace(OLD, calls=("SUM(v)",)), replace(OLD, folder="elsewhere")
 
 
 @contextmanager

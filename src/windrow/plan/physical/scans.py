@@ -47,7 +47,7 @@ def _aggregation_that_accounts(read: Read, job: Job, facts: RunFacts, shared: di
     if partitions is None or partitions > MOST_CLOCK_COLUMNS or read.clock.late_rows is LateAtSource.WARN or read.constraints:
         return None
     first = readers[0] if readers else None
-    if not isinstance(first, Aggregate) or first.time.on_arrival or has_own_clock(first):
+    if not isinstance(first, Aggregate) or first.time.on_arrival or has_own_clock(first) or first.cut is not None:
         return None
     group = shared.get(first.name)
     return first if len(readers) == (1 if group is None else len(group.members)) else None

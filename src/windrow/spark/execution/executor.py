@@ -13,6 +13,7 @@ from windrow.errors import JobError
 from windrow.observe.ledger import Ledger
 from windrow.observe.row_metrics import begun
 from windrow.observe.status import StateSize
+from windrow.plan.cut_over import uncounted
 from windrow.plan.physical import PhysicalPlan, RunFacts, SourceFacts, StateFacts, physical_plan
 from windrow.plan.stages import Job, Read
 from windrow.spark.compile.python_functions import register_functions
@@ -57,6 +58,7 @@ class BatchExecutor:
         self.job = job
         self.state = JobState()
         self.steps = steps_of(job)
+        self._uncounted = uncounted(job)
         register_functions(spark, job.functions)
         rules, queries = rules or StateBackendRules(), QueryRunner()
         self.state_backends = StateBackends(spark, rules, queries)
@@ -99,6 +101,8 @@ class BatchExecutor:
         for name, flow in run.flows.items():
             if "/" not in name and not isinstance(self.job.stage(name), Read):
                 result.outputs.setdefault(name, flow)
+        for name in self._uncounted:
+            result.ledger.statements.pop(name, None)
         keep_to_row_limits(self.job, run)
         self._keep_to_limits(run)
         self.state_backends.move_what_is_large(self.job, self.state, run.tables, run.counters, batch.batch_id)

@@ -15,6 +15,13 @@ def arrow_type(type_: DataType) -> pa.DataType:
     return to_arrow_type(type_, timezone="UTC")
 
 
+def declared_arrow_type(declared: str) -> pa.DataType:
+    """Of a type as SQL writes it."""
+    from pyspark.sql.types import DataType
+
+    return arrow_type(DataType.fromDDL(declared))
+
+
 def arrow_schema(schema: StructType) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 

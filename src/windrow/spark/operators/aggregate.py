@@ -16,6 +16,7 @@ from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.plan.physical.scans import has_own_clock
 from windrow.plan.physical.strategies import Pass, State, Totals
 from windrow.plan.stages import Aggregate
+from windrow.plan.window_cut import WindowCut
 from windrow.spark.execution.batch import BatchContext, WindowActivity
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.ledger_writer import (
@@ -29,6 +30,7 @@ from windrow.spark.execution.ledger_writer import (
 )
 from windrow.spark.execution.measurements import Phase
 from windrow.spark.execution.watermarks import own_clock
+from windrow.spark.internals.arrow_types import declared_arrow_type
 from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict, evicted_up_to, greatest
 from windrow.spark.operators.base import JobContext, Operator
 from windrow.spark.operators.emissions import UTC_MICROS, Finisher, emissions_table, may_emit_again
@@ -78,6 +80,8 @@ class AggregateOperator(Operator[Aggregate]):
         tick = BatchTime(before, self._tick_after(batch), batch.batch.now, evicted=evicted_up_to(stage, batch))
         with batch.batch.measured.phase(Phase.STEP):
             self._step(rows, tick, batch)
+        if stage.cut is not None and stage.cut.earlier in batch.flows:
+            batch.flows[stage.name] = self._after_earlier(batch.flows.pop(stage.cut.earlier), batch.flows.get(stage.name), stage.cut)
 
     def _tick_before(self, run: BatchContext) -> int | None:
         return self.context.marks.of(self.stage, run.before, run.state.counters)
@@ -136,14 +140,14 @@ class AggregateOperator(Operator[Aggregate]):
         stage, ledger = self.stage, run.result.ledger
         counts = counts_by_fate(fed)
         if not is_direct:
-            self.context.ledger.record_statement_fates(stage.name, stage.input, fed, run.batch.batch_id, run.result)
+            self.context.ledger.record_statement_fates(stage.statement, stage.input, fed, run.batch.batch_id, run.result)
         included = (pc.sum(fed[INCLUDED]).as_py() or 0) if INCLUDED in fed.column_names else 0
-        record_aggregated(ledger, stage.name, counts, late_corrected(stage, fed, watermark), included)
+        record_aggregated(ledger, stage.statement, counts, late_corrected(stage, fed, watermark), included)
         late = counts.get(Fate.LATE, 0)
         if not late:
             return
         if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
-            record_late_dropped(ledger, stage.name, late)
+            record_late_dropped(ledger, stage.statement, late)
             return
         self._late(fed.filter(pc.equal(fed[JUDGED], Fate.LATE.value)), run)
 
@@ -151,7 +155,7 @@ class AggregateOperator(Operator[Aggregate]):
         """Late rows become dead letters, or the rows of the stream that the statement names."""
         stage = self.stage
         repeated = rows[ROW].take(pa.array([i for i, n in enumerate(rows[ROWS_COUNT].to_pylist()) for _ in range(n)], pa.int64()))
-        record_late_dead(run.result.ledger, stage.name, len(repeated))
+        record_late_dead(run.result.ledger, stage.statement, len(repeated))
         if stage.late_stream is not None and self.context.job.readers_of(stage.late_stream):
             whole = _as_they_came(without_judgement(pa.Table.from_struct_array(repeated.combine_chunks())))
             whole = whole.append_column(SOURCE_SEQ, pa.array(range(whole.num_rows), pa.int64()))
@@ -160,11 +164,12 @@ class AggregateOperator(Operator[Aggregate]):
             return
         for row in repeated.to_pylist():
             late = late_for_windows(stage, row)
-            run.result.dead_letters.append(DeadLetter(Fate.LATE, stage.input, stage.name, row, run.batch.batch_id, late=late))
+            source = stage.input.removesuffix(stage.name.removeprefix(stage.statement))
+            run.result.dead_letters.append(DeadLetter(Fate.LATE, source, stage.statement, row, run.batch.batch_id, late=late))
 
     def _step(self, rows: pa.Table | None, tick: BatchTime, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
-        open_account(ledger, stage.name)
+        open_account(ledger, stage.statement)
         taken = self._backend(run).step(rows, tick, run.batch.batch_id)
         run.steps[stage.name] = taken.given
         if run.batch.producers is not None and taken.given.rows is not None:
@@ -174,11 +179,11 @@ class AggregateOperator(Operator[Aggregate]):
         if taken.refused is not None:
             refused = self._pass.unpacked(taken.refused)
             count = pc.sum(refused[ROWS_COUNT]).as_py()
-            record_not_passed(ledger, stage.name, count)
+            record_not_passed(ledger, stage.statement, count)
             if isinstance(stage.late, DeadLetterLate | UpdatePrevious | IncludeInNext):
                 self._late(refused, run)
             else:
-                record_late_dropped(ledger, stage.name, count)
+                record_late_dropped(ledger, stage.statement, count)
         if taken.emissions is None or not taken.emissions.height:
             return
         activity = run.result.windows.setdefault(stage.name, WindowActivity())
@@ -196,9 +201,25 @@ class AggregateOperator(Operator[Aggregate]):
         flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
         assert flow.table is not None
         activity.emitted = kinds_of(flow.table[EMISSION].combine_chunks())
-        record_emitted(ledger, stage.name, flow.table.num_rows, activity.emitted)
+        record_emitted(ledger, stage.statement, flow.table.num_rows, activity.emitted)
         if flow.table.num_rows:
             run.flows[stage.name] = flow
+
+    def _after_earlier(self, earlier: Flow, own: Flow | None, cut: WindowCut) -> Flow:
+        """The rows of windows that an earlier text keeps, and after them those of this one, in the columns of this one."""
+        before = earlier.table
+        assert before is not None
+        for column in cut.added:
+            before = before.append_column(column.name, pa.nulls(before.num_rows, declared_arrow_type(str(column.type))))
+        names = [item.name for item in self.stage.items]
+        hidden = [name for name in before.column_names if name not in (*earlier.columns, *names)]
+        before = before.select([*names, *hidden])
+        if own is None:
+            return Flow(tuple(names), table=before)
+        assert own.table is not None
+        place = own.table.column_names.index(SOURCE_SEQ)
+        later = own.table.set_column(place, SOURCE_SEQ, pc.add(own.table[SOURCE_SEQ], before.num_rows))
+        return Flow(own.columns, table=pa.concat_tables([before, later], promote_options="permissive"))
 
     def evict(self, share: float, run: BatchContext) -> None:
         """Let go of the oldest closed windows that are only kept for late rows, as many as this share of their time holds."""

@@ -24,6 +24,7 @@ from windrow.plan.physical.aggregations import has_pieces
 from windrow.plan.physical.renames import form_of, part_names
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, AggregateItem, PartialShape
+from windrow.plan.window_cut import overlap
 from windrow.spark.compile.expressions import of_batch, quote, to_sql
 from windrow.spark.compile.sql_time import SqlTime
 from windrow.spark.row_columns import CLOCK, FATE, INCLUDED, JUDGED, ROW, ROWS_COUNT, TIME, WATERMARK_NEUTRAL_FATES
@@ -150,7 +151,31 @@ def judged_sql(stage: Aggregate, request: PartialAggregation) -> str:
         f"WHEN {TIME} IS NULL THEN {Fate.NO_EVENT_TIME.value} {future}WHEN {late} THEN {Fate.LATE.value} ELSE 0 END"
     )
     every = f"SELECT *, {judged} AS _judged FROM ({rows})"
+    every = _of_cut(stage, every)
     return f"SELECT *, {slices} AS {SLICE} FROM ({_in_pieces(stage, every) if has_pieces(stage) else every})"
+
+
+def _of_cut(stage: Aggregate, judged: str) -> str:
+    """Rows that belong to a stage which keeps only some of the windows. A row that no time places is of the newer text.
+
+    Windows that start before a cut may reach beyond it: they take rows from there on, too, which the newer text accounts for.
+    """
+    if stage.cut is None:
+        return judged
+    if not stage.cut.is_before:
+        return f"SELECT * FROM ({judged}) WHERE coalesce({TIME} >= {stage.cut.at}, true)"
+    fixed = fixed_of(stage)
+    assert fixed is not None
+    reached = f" OR (_judged = 0 AND {TIME} < {stage.cut.at + overlap(fixed)})" if overlap(fixed) else ""
+    return f"SELECT * FROM ({judged}) WHERE {TIME} < {stage.cut.at}{reached}"
+
+
+def _is_accounted(stage: Aggregate) -> str | None:
+    """SQL that is true for a row that the stage accounts for, where it takes others, too."""
+    fixed = fixed_of(stage)
+    if stage.cut is None or not stage.cut.is_before or fixed is None or not overlap(fixed):
+        return None
+    return f"{TIME} < {stage.cut.at}"
 
 
 def _in_pieces(stage: Aggregate, judged: str) -> str:
@@ -205,7 +230,8 @@ def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> in
         return 0
     elif stage.partial_shape is PartialShape.SLICES:
         starts = zip(kept[SLICE].to_pylist(), kept[ROWS_COUNT].to_pylist(), strict=True)
-        return sum(rows for at, rows in starts if first_closed_at(fixed, at) <= watermark)
+        least = NEVER if stage.cut is None or stage.cut.is_before else stage.cut.at
+        return sum(rows for at, rows in starts if max(first_closed_at(fixed, at), fixed.end_of(least)) <= watermark)
     else:
         is_late = pc.less_equal(kept[SLICE], watermark - fixed.pane_length)
     return pc.sum(kept.filter(is_late)[ROWS_COUNT]).as_py() or 0
@@ -213,6 +239,8 @@ def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> in
 
 def _placed_at(stage: Aggregate) -> SqlTime:
     """The time by which the latest window that takes a row is found."""
+    if stage.cut is not None and stage.cut.is_before:
+        return SqlTime(f"least({TIME}, {stage.cut.at - 1}L)")
     return SqlTime(TIME if stage.since is None else _SINCE_TIME)
 
 
@@ -229,7 +257,10 @@ def _slice_sql(stage: Aggregate, request: PartialAggregation) -> str:
         return _moved(stage, request, str(fixed.slice_start(SqlTime(TIME))), "{0}")
     if not fixed.overlaps:
         return _moved(stage, request, str(last), "{0}")
-    panes = f"sequence({fixed.first_pane(SqlTime(TIME))}, {last}, {fixed.pane_step}L)"
+    first = str(fixed.first_pane(SqlTime(TIME)))
+    if stage.cut is not None and not stage.cut.is_before:
+        first = f"greatest({first}, {stage.cut.at}L)"
+    panes = f"sequence({first}, {last}, {fixed.pane_step}L)"
     pane = SqlTime("s")
     gone = "" if request.gone is None else f" AND {fixed.end_of(pane)} > {request.gone}"
     open_ones = f"filter({panes}, s -> {is_open_sql(fixed.end_of(pane), stage.lateness, request.mark)}{gone})"
@@ -349,7 +380,9 @@ def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
     names = [*keys, SLICE, "_judged", ROW, *([LATE_ID] if late is not None else []), *pieces]
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.overlaps and stage.partial_shape is PartialShape.WINDOWS
-    once = f"count_if(_judged <> 0 OR {SLICE} = {_counted_at(stage, request)})" if is_exploded else "count(1)"
+    is_once = f"(_judged <> 0 OR {SLICE} = {_counted_at(stage, request)})" if is_exploded else None
+    counted = " AND ".join(each for each in (is_once, _is_accounted(stage)) if each is not None)
+    once = f"count_if({counted})" if counted else "count(1)"
     wanted = [f"count(1) AS {COUNT}", f"{once} AS {ROWS_COUNT}", *_each(_parts(stage, request, ""))]
     if stage.partial_shape is PartialShape.WINDOWS and SEQ in request.columns:
         wanted.append(f"min(`{SEQ}`) AS {SEQ}")
@@ -389,7 +422,9 @@ def row_columns(stage: Aggregate, request: PartialAggregation, frame: str = "") 
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
     fixed = fixed_of(stage)
     is_exploded = fixed is not None and fixed.overlaps
-    once = f"CASE WHEN _judged <> 0 OR {SLICE} = {_counted_at(stage, request)} THEN 1L ELSE 0L END" if is_exploded else ONE
+    is_once = f"(_judged <> 0 OR {SLICE} = {_counted_at(stage, request)})" if is_exploded else None
+    counted = " AND ".join(each for each in (is_once, _is_accounted(stage)) if each is not None)
+    once = f"CASE WHEN {counted} THEN 1L ELSE 0L END" if counted else ONE
     wanted = {name: name for name in (*keys, SLICE, "_judged")}
     wanted.update({ROW: diverted_row(request.columns, carried, _judged_by(stage, request)), SEQ: f"`{SEQ}`"})
     wanted.update({COUNT: f"count(1){over}" if request.row_types is None else ONE, ROWS_COUNT: once, **_parts(stage, request, over)})

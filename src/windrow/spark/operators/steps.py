@@ -60,7 +60,9 @@ def _window_step(stage: Aggregate) -> WindowStep:
     match stage.window:
         case FixedKind() as kind:
             if stage.partial_shape is PartialShape.SLICES:
-                return SliceStep(layout, kind, stage.lateness)
+                cut = stage.cut
+                bounds = (None, None) if cut is None else (None, cut.at) if cut.is_before else (cut.at, None)
+                return SliceStep(layout, kind, stage.lateness, *bounds)
             return PaneStep(layout, stage.emit_policy, kind, stage.lateness)
         case None:
             return PaneStep(layout, stage.emit_policy, None, 0, stage.ttl)

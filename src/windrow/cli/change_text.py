@@ -1,0 +1,152 @@
+"""What a change does to the state of a job, as text and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windrow.jobs.rehearsal import Rehearsal, RowPair
+    from windrow.jobs.switching import Review
+
+_NOTHING, _SAFE, _DECIDE = 0, 3, 4
+
+
+def exit_of(review: Review) -> int:
+    if not review.changes:
+        return _NOTHING
+    return _SAFE if review.klass.is_safe and review.can_apply else _DECIDE
+
+
+def text_of(review: Review, *, can_mix: bool = False) -> str:
+    """``can_mix``: what is refused as it is could be made with rows of both texts."""
+    head = f"job {review.job}, version {review.version}, after batch {review.batch}"
+    if not review.changes:
+        return "\n".join([f"{head}: nothing has changed that its state depends on", *_unfinished(review)])
+    if review.batch < 0:
+        return f"job {review.job} has not come to its first batch: nothing is kept of it yet, and windrow run takes the new text"
+    lines = [head]
+    titles = dict.fromkeys(change.statement for change in review.changes)
+    for title in titles:
+        lines.append(f"\n  {title}")
+        for change in review.changes:
+            if change.statement == title:
+                lines += [f"    {change.klass.value}  {change.what}", f"       why    {change.reason}", f"       state  {change.state}"]
+                lines += [f"       no     {change.refused}"] if change.refused else []
+    lines += ["", *_outcome(review, can_mix)]
+    return "\n".join(lines)
+
+
+def _unfinished(review: Review) -> list[str]:
+    """What is still under way of the change before."""
+    from windrow.jobs.switching import shown_time
+
+    lines = []
+    if review.closing is not None and review.cut_until is not None:
+        at, until, version = shown_time(review.closing.at), shown_time(review.cut_until), review.closing.version
+        lines.append(f"   windows that start before {at} UTC are of version {version}; they are done when the watermark reaches {until}")
+    if not review.is_final:
+        lines.append("   it was not seen to work yet: windrow apply watches it, windrow rollback goes back")
+    return lines
+
+
+def _outcome(review: Review, can_mix: bool) -> list[str]:
+    held = ", ".join(f"{count:,} of {name}" for name, count in review.open_windows.items() if count) or "none"
+    lines = [f"  class    {review.klass.value}, {review.klass.meaning}", f"  open     windows and groups: {held}"]
+    if not review.can_apply:
+        told = {change.refused for change in review.changes if change.refused}
+        others = [each for each in review.obstacles if not any(each.endswith(refused[1:]) for refused in told)]
+        lines += [f"  no       {each}" for each in others]
+        mix = ["           or --strategy mix: windows and groups that are open will hold rows of both texts"] if can_mix else []
+        return [*lines, "  apply    refused: nothing is touched. Ways out: undo the change; or run the new text with a new --state",
+                f"           folder and outputs of its own: it reads its sources from the beginning ({review.rows_read:,} rows so far)",
+                *mix]  # fmt: skip
+    lines += _cut(review)
+    lines += [
+        "  sources  go on where they were read up to; nothing is read again",
+        "  outputs  what was written stays; rows of later batches are as the new text says",
+        "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
+    ]
+    lines += [f"  stays    {each}" for each in review.lasting]
+    seconds = max(review.load_seconds, 0.1)
+    return [
+        *lines,
+        f"  apply    the job must not run; the state took {seconds:.1f} s to load, and takes about as long to write",
+        "           then the new version is watched for three batches; should it fail, this version comes back",
+    ]
+
+
+def _cut(review: Review) -> list[str]:
+    from windrow.jobs.switching import shown_time
+
+    cut = review.cut
+    if cut is None:
+        return []
+    assert review.cut_until is not None
+    names = " and ".join(cut.stages)
+    reached = "has not moved yet" if review.watermark is None else f"stands at {shown_time(review.watermark)}"
+    return [
+        f"  cut      at {shown_time(cut.at)} UTC, the first time above every event time seen at which windows of both texts start:",
+        f"           windows of {names} that start before stay with version {cut.version}, late rows and corrections included,",
+        "           those that start from then on are of the new text; each row is counted once",
+        f"           the watermark {reached}; version {cut.version} is done when it reaches {shown_time(review.cut_until)},",
+        "           and until then no other change can be applied",
+    ]
+
+
+_MOST_SHOWN = 40
+
+
+def rehearsal_text(rehearsal: Rehearsal) -> str:
+    first, last = rehearsal.first, rehearsal.last
+    only = [sum(pair.old is None for pair in rehearsal.differences), sum(pair.new is None for pair in rehearsal.differences)]
+    changed = len(rehearsal.differences) - sum(only)
+    lines = [
+        f"rehearsal of job {rehearsal.job} with the rows of batches {first} to {last}, taken as one batch; nothing was written",
+        f"  {rehearsal.same:,} rows are the same, {changed:,} differ, {only[1]:,} are of the old text alone, {only[0]:,} of the new alone",
+    ]
+    if rehearsal.review.cut is not None:
+        from windrow.jobs.switching import shown_time
+
+        lines.append(f"  here the cut was at {shown_time(rehearsal.review.cut.at)} UTC: the state is that of before these rows")
+    lines += [line for pair in rehearsal.differences[:_MOST_SHOWN] for line in _pair_text(pair)]
+    more = len(rehearsal.differences) - _MOST_SHOWN
+    return "\n".join([*lines, *([f"  ... and {more:,} more; --format json has them all"] if more > 0 else [])])
+
+
+def _pair_text(pair: RowPair) -> list[str]:
+    of = " ".join(str(value) for value in pair.of.values())
+    if pair.old is None or pair.new is None:
+        sign, row = ("+", pair.new) if pair.old is None else ("-", pair.old)
+        return [f"  {sign} {pair.statement} {of}  {_values(row or {})}"]
+    names = [name for name in dict.fromkeys([*pair.old, *pair.new]) if pair.old.get(name) != pair.new.get(name)]
+    told = ", ".join(f"{name} {_value(pair.old.get(name))} -> {_value(pair.new.get(name))}" for name in names)
+    return [f"  ~ {pair.statement} {of}  {told}"]
+
+
+def _values(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_value(value)}" for name, value in row.items())
+
+
+def _value(value: object) -> str:
+    return "NULL" if value is None else str(value)
+
+
+def rehearsal_record(rehearsal: Rehearsal | None) -> dict[str, Any] | None:
+    if rehearsal is None:
+        return None
+    return {
+        "first_batch": rehearsal.first,
+        "last_batch": rehearsal.last,
+        "same": rehearsal.same,
+        "differences": [
+            {"statement": pair.statement, "of": _plain(pair.of), "old": _plain(pair.old), "new": _plain(pair.new)}
+            for pair in rehearsal.differences
+        ],
+    }
+
+
+def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    return {name: value if isinstance(value, str | int | float | bool | None) else str(value) for name, value in row.items()}

@@ -1,0 +1,190 @@
+"""A change tried before it is made: the old and the new text take the same recent rows, in copies of the state, with outputs to nowhere.
+
+The rows of the last batches are read again from their sources, as one batch. Nothing of the job is touched.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow.changes import Strategy
+from windrow.compiler import Compiled
+from windrow.errors import UsageError
+from windrow.jobs.checkpoint import Checkpoint
+from windrow.jobs.handle import GLANCE
+from windrow.jobs.history import forget_notes, forget_state
+from windrow.jobs.identity import Origin, make_card, parts_of, read_card, write_card
+from windrow.jobs.job_versions import number_of
+from windrow.jobs.options import RunOptions
+from windrow.jobs.rows import TOLD_APART_BY
+from windrow.jobs.runner import start
+from windrow.jobs.switching import JobSwitch, Review
+from windrow.plan.stages import Job, Plan, Write
+from windrow.storage import LocalFolder, folder_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCHES = 10
+_MOST_ROWS = 100_000
+_SECONDS = 600.0
+_NOT_COPIED = shutil.ignore_patterns("lease*", "dead_letters", "records", "spill*", "*.log", "events*")
+
+
+@dataclass(frozen=True)
+class RowPair:
+    """A row that both texts give, or one of them: by what tells it from others, and its columns."""
+
+    statement: str
+    of: Mapping[str, Any]
+    old: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What the texts gave of the rows of batches ``first`` to ``last``. ``same`` counts the rows that they give alike."""
+
+    job: str
+    first: int
+    last: int
+    review: Review
+    same: int = 0
+    differences: list[RowPair] = field(default_factory=list)
+
+
+def rehearse(
+    switch: JobSwitch,
+    compiled: Compiled,
+    *,
+    batches: int = BATCHES,
+    strategy: Strategy = Strategy.SAFE,
+    spark: SparkSession | None = None,
+    master: str = "local[*]",
+    settings: Mapping[str, str] | None = None,
+) -> Rehearsal:
+    """Run both texts over the rows of the last batches, and compare what they give."""
+    if not switch.folder.is_local:
+        raise UsageError("WR678", "a state folder that is not on a local disk cannot be copied for a rehearsal", "rehearse on a copy of it")
+    card, last = read_card(switch.folder), Checkpoint(switch.folder).last_committed()
+    first = first_batch(switch, batches)
+    old = switch.saved_job(card)
+    run = _Run(compiled, spark, RunOptions("once", master=master, settings=settings or {}, keep_rows=_MOST_ROWS, keeps_system_columns=True))
+    with tempfile.TemporaryDirectory(prefix="windrow-rehearsal-") as place:
+        folders = [LocalFolder(Path(place, name, folder_name(old.name))) for name in ("old", "new")]
+        for folder in folders:
+            copy_before(switch, old, folder, first, last)
+        tried = JobSwitch(switch.job, switch.origin, LocalFolder(Path(place, "new")), switch.file, switch.recompile)
+        review = tried.review(strategy)
+        tried.apply(strategy=strategy)
+        before = run.rows(old, Path(place, "old"), first)
+        after = run.rows(switch.job, Path(place, "new"), first)
+    same, differences = 0, list[RowPair]()
+    for statement in dict.fromkeys([*before, *after]):
+        alike, pairs = compared(statement, before.get(statement, []), after.get(statement, []))
+        same, differences = same + alike, [*differences, *pairs]
+    return Rehearsal(old.name, first, last, review, same, differences)
+
+
+def first_batch(switch: JobSwitch, batches: int) -> int:
+    """The batch that the rehearsal begins with: so many back, as far as the present version and Spark's notes go."""
+    card, checkpoint = read_card(switch.folder), Checkpoint(switch.folder)
+    last, known = checkpoint.last_committed(), checkpoint.restorable()
+    # What the first batch of all read is known without a note of what was before it.
+    oldest = min(known, default=last)
+    first = max(last - batches, int(card.get("since_batch", -1)), oldest if oldest > 0 else -1)
+    if first >= last:
+        hint = "let the job run for a batch or two, and rehearse then"
+        raise UsageError("WR678", f"there is no batch of version {number_of(card)} of job {switch.job.name} to rehearse with", hint)
+    return first + 1
+
+
+def copy_before(switch: JobSwitch, old: Job, folder: LocalFolder, first: int, last: int) -> None:
+    """The job as it stood before a batch, about to read at once what it has read since."""
+    shutil.copytree(switch.folder.path, folder.path, ignore=_NOT_COPIED)
+    checkpoint = folder.child("checkpoint/offsets")
+    planned = checkpoint.read(str(last))
+    Checkpoint(folder).go_back_to(first - 1)
+    forget_notes(folder, old, first - 1)
+    forget_state(folder, parts_of(read_card(folder)), first - 1)
+    checkpoint.replace_atomically(str(first), planned)
+
+
+class _Run:
+    def __init__(self, compiled: Compiled, spark: SparkSession | None, options: RunOptions) -> None:
+        self._compiled, self._spark, self._options = compiled, spark, options
+
+    def rows(self, job: Job, state: Path, batch: int) -> dict[str, list[dict[str, Any]]]:
+        """What each output gets in one batch."""
+        shadow = _with_outputs_to_nowhere(job)
+        folder = LocalFolder(state / folder_name(job.name))
+        told = make_card(shadow, Origin())
+        card = read_card(folder)
+        write_card(folder, {**card, "plan": told["plan"], "fingerprint": told["fingerprint"]})
+        compiled = replace(self._compiled, plan=Plan((shadow,), file=self._compiled.plan.file))
+        jobs = start(compiled, replace(self._options, state=state), self._spark)
+        try:
+            waited = 0.0
+            while Checkpoint(folder).last_committed() < batch and not jobs.await_end(GLANCE) and waited < _SECONDS:
+                waited += GLANCE
+        finally:
+            jobs.stop()
+        return {write.input: list(jobs.output(write.input, up_to=batch)) for write in shadow.writes}
+
+
+def _with_outputs_to_nowhere(job: Job) -> Job:
+    """Rows are kept for whoever asks, and go nowhere else."""
+    shadows = {write.input: Write(write.input, "memory", (), columns=write.columns, key=write.key) for write in job.writes}
+    stages = tuple(stage for stage in job.stages if not isinstance(stage, Write))
+    return replace(job, stages=(*stages, *shadows.values()), metrics=(), limits=())
+
+
+def compared(statement: str, old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple[int, list[RowPair]]:
+    """How many rows are the same, and the others: paired by group and window where there are any, else each by itself.
+
+    >>> a, b = {"_key": "x", "_window_start": 1, "n": 3}, {"_key": "x", "_window_start": 1, "n": 4}
+    >>> compared("o", [a], [b])[1]
+    [RowPair(statement='o', of={'_window_start': 1, '_key': 'x'}, old={'n': 3}, new={'n': 4})]
+    >>> compared("o", [{"n": 1}, {"n": 1}], [{"n": 1}])
+    (1, [RowPair(statement='o', of={}, old={'n': 1}, new=None)])
+    """
+    if any("_window_start" in row for row in (*old, *new)):
+        before, after = ({repr(_of(row)): row for row in rows} for rows in (old, new))
+        pairs = [(before.get(name), after.get(name)) for name in dict.fromkeys([*before, *after])]
+    else:
+        pairs = list(_unpaired(old, new))
+    same = sum(one is not None and other is not None and _visible(one) == _visible(other) for one, other in pairs)
+    found = [
+        RowPair(statement, _of(one or other or {}), None if one is None else _visible(one), None if other is None else _visible(other))
+        for one, other in pairs
+        if one is None or other is None or _visible(one) != _visible(other)
+    ]
+    return same, sorted(found, key=lambda pair: repr(sorted(pair.of.items(), reverse=True)))
+
+
+def _unpaired(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    left = Counter(repr(_visible(row)) for row in new)
+    for row in old:
+        name = repr(_visible(row))
+        is_there = left[name] > 0
+        left[name] -= is_there
+        yield row, row if is_there else None
+    for row in new:
+        name = repr(_visible(row))
+        if left[name] > 0:
+            left[name] -= 1
+            yield None, row
+
+
+def _of(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in TOLD_APART_BY if row.get(name) is not None}
+
+
+def _visible(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in TOLD_APART_BY}

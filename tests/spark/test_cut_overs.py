@@ -1,0 +1,186 @@
+"""A changed query on the real engine: windows before the cut are of the old text, later ones of the new, and every row is counted once."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.jobs.rehearsal import rehearse
+from windrow.jobs.switching import switches_in
+
+SOURCE = """
+CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH (
+  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
+  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '5s');
+CREATE TABLE names (k STRING, name STRING, PRIMARY KEY (k)) WITH ('connector' = 'files', 'path' = '{folder}/names', 'format' = 'json');
+CREATE STREAM o AS SELECT {query} WITH ('connector' = 'files', 'path' = '{folder}/out', 'format' = 'json');
+"""
+BEFORE = "k, _window_start AS s, _window_end AS e, COUNT(*) AS n, SUM(v) AS total FROM t{where} GROUP BY k WINDOW {window}"
+Values = tuple[int, int]
+
+
+class Folder:
+    """A job over files of rows two seconds apart, ten in each."""
+
+    def __init__(self, spark: SparkSession, path: Path, home: str) -> None:
+        self.spark, self.path, self.home, self.files = spark, path, home, 0
+        for name in ("in", "names"):
+            (path / name).mkdir(parents=True)
+        (path / "names" / "n.json").write_text('{"k": "a", "name": "A"}\n{"k": "b", "name": "B"}\n')
+
+    def put(self, files: int) -> None:
+        for _ in range(files):
+            rows = [self.row(number) for number in range(self.files * 10, self.files * 10 + 10)]
+            place = self.path / "in" / f"{self.files}.json"
+            place.write_text("".join(json.dumps({"k": k, "v": v, "ts": at}) + "\n" for k, v, at in rows))
+            os.utime(place, (1_700_000_000 + self.files, 1_700_000_000 + self.files))
+            self.files += 1
+
+    @staticmethod
+    def row(number: int) -> tuple[str, int, int]:
+        """Every other row comes four seconds late."""
+        return "ab"[number % 3 % 2], number % 7, max(0, number * 2000 - number % 2 * 4000)
+
+    def compiled(self, query: str) -> Any:
+        return windrow.compile(SOURCE.format(folder=self.path, query=query), name="q.sql")
+
+    def run(self, query: str, mode: Any = "once") -> Any:
+        settings = {"state.home": self.home, "state.snapshot.every": "2", "state.buckets": "2"}
+        jobs = windrow.run(self.compiled(query), spark=self.spark, mode=mode, state=self.path / "state", settings=settings)
+        assert jobs.await_end(180)
+        return jobs.status()[0]
+
+    def said(self) -> dict[tuple[str, str, str], dict[str, Any]]:
+        """The newest revision of each window; files are by batch."""
+        found = {}
+        for file in sorted((self.path / "out").glob("batch-*.json")):
+            for row in map(json.loads, file.read_text().splitlines()):
+                found[row["k"], row["s"], row["e"]] = row
+        return found
+
+    def expected(self, size: int, advance: int, least: int) -> dict[tuple[str, int], Values]:
+        windows: dict[tuple[str, int], Values] = {}
+        for k, v, at in map(self.row, range(self.files * 10)):
+            last = at // 1000 // advance * advance
+            for start in range(last - size + advance, last + 1, advance):
+                n, total = windows.get((k, start), (0, 0))
+                if v > least:
+                    windows[k, start] = n + 1, total + v
+        return windows
+
+
+def seconds(text: str) -> int:
+    import datetime
+
+    return int(datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("home", "old", "new"),
+    [
+        ("resident", (10, 10), (30, 30)),
+        ("resident", (30, 10), (20, 10)),
+        ("distributed", (10, 10), (20, 20)),
+    ],
+)
+def test_each_window_is_of_one_text(spark: SparkSession, tmp_path: Path, home: str, old: tuple[int, int], new: tuple[int, int]) -> None:
+    folder = Folder(spark, tmp_path, home)
+    texts = [
+        BEFORE.format(where=where, window=f"SLIDING({size}s, {advance}s) ALLOWED_LATENESS 10s")
+        for where, (size, advance) in ((" WHERE v > 1", old), (" WHERE v > 3", new))
+    ]
+    after = texts[1].replace("SUM(v) AS total", "SUM(v) AS total, MAX(v) AS top")
+    folder.put(3)
+    folder.run(texts[0])
+    review = windrow.apply(folder.compiled(after), state=tmp_path / "state", watch=0)[0]
+    assert review.cut is not None
+    cut = review.cut.at // 1_000_000
+    for _ in range(3):
+        folder.put(1)
+        folder.run(after)
+    status = folder.run(after, "until_end")
+    account = status.ledger.statements["o"]
+    assert account.rows_in == folder.files * 10
+    assert status.ledger.is_balanced
+    assert set(status.ledger.statements) == {"o"}
+    said = {(k, seconds(s)): row for (k, s, _), row in folder.said().items()}
+    of_old, of_new = folder.expected(*old, 1), folder.expected(*new, 3)
+    wanted = {one: values for one, values in of_old.items() if one[1] < cut} | {one: v for one, v in of_new.items() if one[1] >= cut}
+    assert {one: (row["n"], row["total"]) for one, row in said.items()} == wanted
+    assert all((row.get("top") is None) == (one[1] < cut) for one, row in said.items())
+
+
+def test_changes_as_they_come_and_tables_are_cut_over_too(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = BEFORE.format(where="", window="TUMBLING(10s) EMIT CHANGES")
+    new = (
+        "t.k, _window_start AS s, _window_end AS e, COUNT(*) AS n, SUM(v) AS total FROM t JOIN names ON t.k = names.k "
+        "WHERE names.name = 'A' GROUP BY t.k WINDOW TUMBLING(20s) EMIT CHANGES"
+    )
+    folder.put(2)
+    folder.run(old)
+    cut = windrow.apply(folder.compiled(new), state=tmp_path / "state", watch=0)[0].cut
+    assert cut is not None
+    folder.put(2)
+    folder.run(new)
+    folder.run(new, "until_end")
+    said = {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()}
+    at = cut.at // 1_000_000
+    wanted = {one: values for one, values in folder.expected(10, 10, -1).items() if one[1] < at}
+    wanted |= {one: values for one, values in folder.expected(20, 20, -1).items() if one[1] >= at and one[0] == "a"}
+    assert said == wanted
+
+
+def test_groups_without_a_window_are_mixed_on_demand(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = "k, 0 AS s, 0 AS e, COUNT(*) AS n FROM t GROUP BY k"
+    new = "k, 0 AS s, 0 AS e, COUNT(*) AS n, SUM(v) AS total FROM t WHERE v > 3 GROUP BY k"
+    folder.put(1)
+    folder.run(old)
+    before = {k: row["n"] for (k, _, _), row in folder.said().items()}
+    assert not windrow.plan(folder.compiled(new), state=tmp_path / "state")[0].can_apply
+    windrow.apply(folder.compiled(new), state=tmp_path / "state", strategy="mix", watch=0)
+    folder.put(1)
+    folder.run(new)
+    later = [(k, v) for k, v, _ in map(folder.row, range(10, 20)) if v > 3]
+    for (k, _, _), row in folder.said().items():
+        own = [v for one, v in later if one == k]
+        assert (row["n"], row.get("total")) == (before[k] + len(own), sum(own) if own else None)
+
+
+def test_a_rehearsal_shows_the_rows_that_differ_and_touches_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old, new = (BEFORE.format(where=where, window="TUMBLING(10s)") for where in ("", " WHERE v > 3"))
+    folder.put(4)
+    folder.run(old)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "lease" not in path.name}
+    switch = switches_in(folder.compiled(new), tmp_path / "state")[0]
+    found = rehearse(switch, folder.compiled(new), batches=2, spark=spark)
+    assert {path: path.read_bytes() for path in files} == files
+    assert (found.first, found.last) == (2, 3)
+    changed = [pair for pair in found.differences if pair.old is not None and pair.new is not None]
+    assert changed
+    assert all(pair.new["n"] < pair.old["n"] for pair in changed if pair.new and pair.old)
+    assert found.review.cut is not None
+
+
+def test_a_version_that_fails_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = BEFORE.format(where="", window="TUMBLING(10s)")
+    new = old.replace("FROM t", "FROM t WHERE v > 3 AND raise_error('no') IS NULL")
+    folder.put(2)
+    folder.run(old)
+    said = folder.said()
+    folder.put(1)
+    with pytest.raises(windrow.WindrowError):
+        windrow.apply(folder.compiled(new), state=tmp_path / "state", spark=spark, watch=60)
+    assert folder.said() == said
+    assert windrow.plan(folder.compiled(old), state=tmp_path / "state")[0].changes == []
+    folder.run(old, "until_end")
+    assert {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()} == folder.expected(10, 10, -1)
