@@ -96,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     rest = rest[1:] if rest[:1] == ["--"] else rest
     commands: dict[str, Callable[[], int]] = {
         "demo": lambda: start_windrow(prepare("user"), ["demo", *rest]),
-        "test": lambda: run_tests(with_postgres(prepare("dev")), rest),
+        "test": lambda: run_tests(with_chromium(with_postgres(prepare("dev"))), rest),
         "setup": lambda: report_ready(prepare("dev")),
         "run": lambda: start_windrow(prepare("user"), rest),
         "lint": lambda: run_lint(prepare("dev")),
@@ -471,17 +471,27 @@ def with_java(environment: Environment) -> Environment:
 
 def with_postgres(environment: Environment) -> Environment:
     """The tests of the PostgreSQL connector start a server of their own, if its programs are there; without them they are skipped."""
-    if shutil.which("initdb") or any(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
-        return environment
-    note("installing PostgreSQL for the tests")
+    if not shutil.which("initdb") and not any(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        install_for_tests(environment, "PostgreSQL", "postgresql")
+    return environment
+
+
+def with_chromium(environment: Environment) -> Environment:
+    """The tests of the page use the browser of the system; without it they are skipped."""
+    if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+        install_for_tests(environment, "Chromium", "chromium")
+    return environment
+
+
+def install_for_tests(environment: Environment, name: str, package: str) -> None:
+    note(f"installing {name} for the tests")
     prefix = java().root_prefix()
     if prefix is not None and shutil.which("apt-get"):
         # A fresh container knows of no packages yet.
         run(*prefix, "apt-get", "update", "-q", env=environment.variables, capture=True)
-    trouble = java().apt_install("postgresql")
+    trouble = java().apt_install(package)
     if trouble is not None:
-        note(f"PostgreSQL is not there ({trouble}): its tests are skipped. To run them: sudo apt-get install -y postgresql")
-    return environment
+        note(f"{name} is not there ({trouble}): its tests are skipped. To run them: sudo apt-get install -y {package}")
 
 
 # ---------------------------------------------------------------------------------------------------- locks

@@ -269,8 +269,9 @@ global.trusted-host='a.example'
 # ------------------------------------------------------------------------------------------------ running
 
 
-def test_postgres_is_installed_for_the_tests_where_that_is_possible(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("package", "install"), [("postgresql", bootstrap.with_postgres), ("chromium", bootstrap.with_chromium)])
+def test_what_the_tests_need_is_installed_where_that_is_possible(
+    package: str, install: Callable[[Environment], Environment], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []
 
@@ -283,9 +284,9 @@ def test_postgres_is_installed_for_the_tests_where_that_is_possible(
     monkeypatch.setattr(bootstrap.java(), "apt_install", refuse)
     monkeypatch.setattr(bootstrap.java(), "root_prefix", lambda: None)
     environment = Environment(Path("x"), {})
-    assert bootstrap.with_postgres(environment) is environment
-    assert asked == ["postgresql"]
-    assert "sudo apt-get install -y postgresql" in capsys.readouterr().err
+    assert install(environment) is environment
+    assert asked == [package]
+    assert f"sudo apt-get install -y {package}" in capsys.readouterr().err
 
 
 def test_the_tests_run_even_after_a_failed_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,18 +28,31 @@ export const post = (path, body) => ask("POST", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
 
-// One stream of events for the whole page; whoever listens is told of each.
-const listeners = new Set();
-let source = null;
+// The path of something of a job, whatever its name has in it.
+export const job = (name, rest = "") => `/deployments/${encodeURIComponent(name)}${rest}`;
 
-export function listen(listener) {
-  listeners.add(listener);
-  if (source === null) {
-    source = new EventSource("/api/v1/events/stream");
-    const tell = (event) => listeners.forEach((one) => one(JSON.parse(event.data)));
-    for (const type of ["job.state", "job.started", "job.ended", "job.failed", "job.restarting", "job.slow_stop", "job.found", "deploy.version"]) {
-      source.addEventListener(type, tell);
-    }
+// What is asked for after "?"; what is empty is left out, a list names its key again and again.
+export function query(values) {
+  const made = new URLSearchParams();
+  for (const [key, value] of Object.entries(values)) {
+    for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "" && one !== false) made.append(key, one);
   }
-  return () => listeners.delete(listener);
+  const text = made.toString();
+  return text && `?${text}`;
+}
+
+// An operation of the server, until it has ended. Gives what it says at its end; an error where it failed.
+export async function finished(operation, tell = () => {}) {
+  let now = operation;
+  while (now.state === "pending" || now.state === "running") {
+    tell(now);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    now = await get(`/operations/${encodeURIComponent(now.id)}`);
+  }
+  tell(now);
+  if (now.state === "failed") {
+    const told = now.content?.problem ?? now.content ?? {};
+    throw new Problem(409, { ...told, title: told.title || told.message || told.error || now.step || "the operation failed" });
+  }
+  return now;
 }

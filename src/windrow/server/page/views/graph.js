@@ -1,47 +1,54 @@
-// The operators of a job: boxes with rows that add up, arrows as thick as what goes through them. The cause of a slow batch is coloured, not
-// those that wait for it.
-import { html, useState } from "/page/vendor/preact.js";
+// Boxes and arrows, laid out by dagre and drawn as SVG. What is in a box is up to who draws it.
+import { html, useEffect, useMemo, useRef, useState } from "/page/vendor/preact.js";
 import { Graph as Layout, layout } from "/page/vendor/dagre.js";
-import { count, seconds } from "/page/parts.js";
 
-const WIDTH = 210, HEIGHT = 62;
+export const path = (points) => {
+  const [first, ...rest] = points;
+  let d = `M${first.x},${first.y}`;
+  for (let n = 0; n < rest.length - 1; n += 1) d += ` Q${rest[n].x},${rest[n].y} ${(rest[n].x + rest[n + 1].x) / 2},${(rest[n].y + rest[n + 1].y) / 2}`;
+  const last = rest[rest.length - 1];
+  return `${d} L${last.x},${last.y}`;
+};
 
-function laidOut({ nodes, edges }) {
+// Only what says where things stand: numbers that move do not lay the graph out again.
+function placed(nodes, edges, direction) {
   const graph = new Layout();
-  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 70, marginx: 12, marginy: 12 });
+  graph.setGraph({ rankdir: direction, nodesep: direction === "LR" ? 22 : 26, ranksep: direction === "LR" ? 74 : 52, marginx: 10, marginy: 10 });
   graph.setDefaultEdgeLabel(() => ({}));
-  nodes.forEach((node) => graph.setNode(node.name, { width: WIDTH, height: HEIGHT }));
-  edges.filter((edge) => graph.hasNode(edge.from) && graph.hasNode(edge.to)).forEach((edge) => graph.setEdge(edge.from, edge.to));
+  nodes.forEach((node) => graph.setNode(node.id, { width: node.width, height: node.height }));
+  edges.filter((edge) => graph.hasNode(edge.from) && graph.hasNode(edge.to) && edge.from !== edge.to).forEach((edge) => graph.setEdge(edge.from, edge.to));
   layout(graph);
   return graph;
 }
 
-const path = (points) => points.map((at, n) => `${n ? "L" : "M"}${at.x},${at.y}`).join(" ");
-const short = (text) => (text.length > 28 ? `${text.slice(0, 27)}…` : text);
+export const isNarrow = () => matchMedia("(max-width: 700px)").matches;
 
-export function Graph({ graph }) {
-  const [chosen, setChosen] = useState(null);
-  const placed = laidOut(graph);
-  const { width, height } = placed.graph();
-  const slowest = graph.nodes.reduce((most, node) => ((node.total_seconds ?? 0) > (most?.total_seconds ?? 0) ? node : most), null);
-  const most = Math.max(1, ...graph.nodes.map((node) => node.total_rows_out ?? 0));
-  const by = Object.fromEntries(graph.nodes.map((node) => [node.name, node]));
-  const facts = chosen && by[chosen];
-  const press = (name) => (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); setChosen(name); } };
-  return html`<div class="card"><svg class="graph" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="group" aria-label="Operators of the job">
-    <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" markerUnits="userSpaceOnUse"><path d="M0,0 L8,4 L0,8 z" fill="currentColor" /></marker></defs>
-    ${placed.edges().map((edge) => html`<path class="edge" marker-end="url(#tip)" d=${path(placed.edge(edge).points)} stroke-width=${1 + 3 * ((by[edge.v].total_rows_out ?? 0) / most)} />`)}
-    ${graph.nodes.map((node) => {
-      const at = placed.node(node.name);
-      const label = `${node.kind} ${node.name}: ${count(node.total_rows_in)} rows in, ${count(node.total_rows_out)} out`;
-      return html`<g tabindex="0" role="button" aria-label=${label} transform=${`translate(${at.x - WIDTH / 2},${at.y - HEIGHT / 2})`} onClick=${press(node.name)} onKeyDown=${press(node.name)}>
-        <rect class=${`box ${node === slowest ? "hot" : ""} ${node.name === chosen ? "chosen" : ""}`} width=${WIDTH} height=${HEIGHT} rx="7" />
-        <text x="10" y="19" font-weight="600">${short(node.name)}</text><text x="10" y="36" class="small">${node.kind}${node.total_seconds ? ` · ${seconds(node.total_seconds)}` : ""}</text>
-        <text x="10" y="53" class="small">${count(node.total_rows_in)} → ${count(node.total_rows_out)} rows</text></g>`;
+// The name of a box is its text, for whoever hears it as for whoever sees it: each line of it ends with a space.
+export function Boxes({ nodes, edges, box, chosen, choose, title, direction }) {
+  const way = direction ?? (isNarrow() ? "TB" : "LR");
+  const shape = JSON.stringify([nodes.map((node) => [node.id, node.width, node.height]), edges.map((edge) => [edge.from, edge.to]), way]);
+  const graph = useMemo(() => placed(nodes, edges, way), [shape]);
+  const [fit, setFit] = useState(true);
+  const { width, height } = graph.graph();
+  const frame = useRef(null);
+  const [isSmall, setSmall] = useState(false);
+  useEffect(() => { setSmall(frame.current.clientWidth < width); }, [width]);
+  const by = Object.fromEntries(nodes.map((node) => [node.id, node]));
+  const seen = new Set();
+  const press = (id) => (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(id === chosen ? null : id); } };
+  return html`<div ref=${frame} class=${`graph ${fit ? "fit" : ""}`} tabindex="0" role="region" aria-label=${title}><svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="group" aria-label=${title}>
+    <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" orient="auto" markerUnits="userSpaceOnUse"><path class="tip" d="M0,0 L8,4 L0,8 z" /></marker></defs>
+    ${edges.map((edge) => {
+      const at = graph.edge(edge.from, edge.to), key = `${edge.from}>${edge.to}`;
+      if (!at || seen.has(key)) return null;
+      seen.add(key);
+      const middle = at.points[Math.floor(at.points.length / 2)];
+      return html`<g key=${key}><path class="edge" marker-end="url(#tip)" d=${path(at.points)} stroke-width=${edge.weight ?? 1.3} />${edge.flows && html`<path class="flow" d=${path(at.points)} stroke-width=${Math.max(2, edge.weight ?? 2)} />`}
+        ${edge.text && html`<text class="dim" text-anchor="middle" x=${middle.x} y=${middle.y - 7}>${edge.text}</text>`}</g>`;
+    })}
+    ${nodes.map((node) => {
+      const at = graph.node(node.id);
+      return html`<g key=${node.id} tabindex="0" role="button" aria-pressed=${node.id === chosen ? "true" : "false"} class=${node.id === chosen ? "chosen" : ""} transform=${`translate(${at.x - node.width / 2},${at.y - node.height / 2})`} onClick=${press(node.id)} onKeyDown=${press(node.id)}>${box(by[node.id])}</g>`;
     })}</svg></div>
-    ${slowest?.total_seconds > 0 && html`<p class="quiet">Most of the time goes to <b>${slowest.name}</b>.</p>`}
-    ${facts && html`<div class="card"><h2>${facts.name}</h2><p>${facts.reason}</p><table><tbody>
-      <tr><th>rows of the run</th><td>${count(facts.total_rows_in)} in, ${count(facts.total_rows_out)} out, ${seconds(facts.total_seconds)}</td></tr>
-      <tr><th>rows of the last batch</th><td>${count(facts.rows_in)} in, ${count(facts.rows_out)} out, ${seconds(facts.seconds)}</td></tr>
-      ${facts.strategies.map((one) => html`<tr><th>${one.choice ?? one.name ?? "strategy"}</th><td>${one.strategy ?? one.value ?? ""}: ${one.reason ?? ""}</td></tr>`)}</tbody></table></div>`}`;
+    ${isSmall && html`<p class="small"><button class="plain" onClick=${() => setFit(!fit)}>${fit ? "Show in full size" : "Fit to the width"}</button></p>`}`;
 }

@@ -1,85 +1,63 @@
-import { html, useState } from "/page/vendor/preact.js";
-import { get, patch, post, remove } from "/page/api.js";
-import { Action, State, Trouble, bytes, count, micros, moment, seconds, useLoaded } from "/page/parts.js";
-import { Deploy } from "/page/views/deploy.js";
-import { Graph } from "/page/views/graph.js";
+// One job: its head, and the part that the address names.
+import { html, useEffect, useState } from "/page/vendor/preact.js";
+import { get, job as path, patch, post, remove } from "/page/api.js";
+import { job, serverTime, watched } from "/page/live.js";
+import { Action, Loading, State, Tile, Trouble, useSignal } from "/page/parts.js";
+import { ago, bytes, count, micros, moment, rate, seconds, short } from "/page/format.js";
+import { Topology } from "/page/views/topology.js";
 
-const TABS = { "": "Status", topology: "Topology", letters: "Dead letters", sql: "SQL and versions", runs: "Runs and log", events: "Events" };
-const PHASES = ["plan", "read", "transform", "aggregate", "step", "write", "dead_letters", "commit"];
-const COLOURS = ["#7a8b99", "#4f86c6", "#5aa9a3", "#3f7d5c", "#c0a338", "#c8713d", "#b3453f", "#7b5ea7"];
+const TABS = { "": "Topology", windows: "Windows", batches: "Batches", letters: "Dead letters", state: "State", sql: "SQL and versions", lineage: "Lineage", systems: "Tables and systems", advice: "Advice", runs: "Runs and log", events: "Events" };
+const LOADS = {
+  windows: () => import("/page/views/windows.js"), batches: () => import("/page/views/batches.js"), letters: () => import("/page/views/letters.js"),
+  state: () => import("/page/views/state.js"), sql: () => import("/page/views/sql.js"), lineage: () => import("/page/views/lineage.js"),
+  systems: () => import("/page/views/systems.js"), advice: () => import("/page/views/advice.js"), runs: () => import("/page/views/runs.js"), events: () => import("/page/views/events.js"),
+};
 
-export function Job({ name, tab }) {
-  const [job, trouble, again] = useLoaded(() => get(`/deployments/${name}`), [name]);
-  if (!job) return html`<h1>${name}</h1><${Trouble} of=${trouble} />`;
-  const wish = (desired) => patch(`/deployments/${name}`, { desired });
-  return html`<h1>${name} <${State} of=${job.observed} /></h1><${Trouble} of=${trouble} />
-    ${job.why && html`<div class=${`card ${job.observed === "failed" ? "bad" : ""}`}><pre class="text">${job.why}</pre></div>`}
-    <div class="bar">
-      ${job.desired === "stopped" || ["failed", "ended"].includes(job.observed) ? html`<${Action} label="Start" main run=${() => wish("running")} done=${again} />` : html`<${Action} label="Stop" ask=${`Stop ${name}? It goes on from here when it is started again.`} run=${() => wish("stopped")} done=${again} />`}
-      <${Action} label="Restart" run=${() => post(`/deployments/${name}/restart`)} done=${again} />
-      ${job.desired === "stopped" && html`<${Action} label="Remove" ask=${`Remove ${name} with its state? This cannot be undone. Its outputs stay.`} run=${() => remove(`/pipelines/${name}`)} done=${() => { location.hash = "#/"; }} />`}
-      <span class="quiet">version ${job.version}${job.owner && `, owner ${job.owner}`}; since ${moment(job.changed_at)} UTC</span></div>
-    <nav class="tabs" aria-label="Parts of the job">${Object.entries(TABS).map(([key, label]) => html`<a href=${`#/jobs/${name}${key && `/${key}`}`} aria-current=${tab === key ? "page" : null}>${label}</a>`)}</nav>
-    ${tab === "" && html`<${Status} job=${job} />`}${tab === "topology" && html`<${Topology} name=${name} />`}${tab === "letters" && html`<${Letters} name=${name} />`}
-    ${tab === "sql" && html`<${Versions} name=${name} done=${again} />`}${tab === "runs" && html`<${Runs} name=${name} />`}${tab === "events" && html`<${Events} pipeline=${name} />`}`;
+function Part({ tab, name, who }) {
+  const [shown, setShown] = useState(null);
+  useEffect(() => { let isOver = false; LOADS[tab]?.().then((one) => { if (!isOver) setShown(() => one.Part); }); return () => { isOver = true; }; }, [tab]);
+  if (tab === "" || !LOADS[tab]) return html`<${Topology} name=${name} />`;
+  return shown === null ? html`<${Loading} />` : html`<${shown} name=${name} who=${who} />`;
 }
 
-function Status({ job }) {
-  if (job.jobs.length === 0) return html`<p class="quiet">Nothing to show: the job does not run, or has not answered yet.</p>`;
-  return job.jobs.map((one) => html`<div class="card">
-    ${job.jobs.length > 1 && html`<h2>${one.job}</h2>`}
-    <div class="facts"><div>rows in<b>${count(one.rows_in)}</b></div><div>rows a second<b>${count(one.rows_per_second)}</b></div><div>rows put out<b>${count(one.emitted)}</b></div>
-      <div>dead letters<b class=${one.dead_letters ? "warn" : ""}>${count(one.dead_letters)}</b></div><div>late<b>${count(one.late)}</b></div><div>open windows<b>${count(one.open_windows)}</b></div>
-      <div>state<b>${bytes(one.state_bytes)}</b></div><div>last batch<b>${seconds(one.batch_seconds)}</b></div><div>ledger<b class=${one.balanced ? "good" : "bad"}>${one.balanced ? "adds up" : "does not add up"}</b></div></div>
-    <p>Watermark ${micros(one.watermark)}${one.lag_seconds !== null && one.lag_seconds !== undefined && html`, ${seconds(one.lag_seconds)} behind the arrival of the last batch`}.
-      ${one.held_by && html` Held back by ${one.held_by.partition === null ? one.held_by.source : `partition ${one.held_by.partition} of ${one.held_by.source}`}${one.held_by.behind_seconds > 0 && `, ${seconds(one.held_by.behind_seconds)} behind the furthest`}.`}</p>
-    <${Phases} of=${one.phases} />
-    <h2>Operators</h2><table><thead><tr><th>operator</th><th class="wide">kind</th><th class="n">rows in</th><th class="n">rows out</th><th class="n">time</th><th class="n wide">state</th></tr></thead>
-      <tbody>${one.operators.map((op) => html`<tr><td>${op.name}</td><td class="wide">${op.operator}</td><td class="n">${count(op.total_rows_in)}</td><td class="n">${count(op.total_rows_out)}</td><td class="n">${seconds(op.total_seconds)}</td><td class="n wide">${op.state?.rows ? `${count(op.state.rows)} rows` : ""}</td></tr>`)}</tbody></table></div>`);
+function Tiles({ one }) {
+  const { jobs } = useSignal(watched);
+  useSignal(serverTime);
+  if (one.rows_in === null) return null;
+  const held = jobs?.find((each) => each.held_by)?.held_by;
+  const holder = held && (held.partition === null ? held.source : `partition ${held.partition} of ${held.source}`);
+  return html`<div class="tiles">
+    <${Tile} label="rows a second" value=${rate(one.rows_per_second)} more=${`${short(one.rows_in)} in, ${short(one.emitted)} out`} />
+    <${Tile} label="dead letters" value=${short(one.dead_letters)} tone=${one.dead_letters ? "warn" : "good"} more=${`${short(one.late)} late rows`} />
+    <${Tile} label="watermark" words=${one.watermark === null} value=${one.watermark === null ? "no watermark yet" : micros(one.watermark).slice(11, 19)} more=${one.watermark === null ? "no row had an event time" : `${micros(one.watermark).slice(0, 10)}, ${seconds(one.lag_seconds)} behind${holder ? `, held by ${holder}` : ""}`} />
+    <${Tile} label="last batch" value=${seconds(one.batch_seconds)} more=${one.committed_at ? `number ${count(one.batch_id)}, ${ago(one.committed_at * 1000, serverTime.value)}` : "none yet"} />
+    <${Tile} label="open windows" value=${short(one.open_windows)} more=${`${bytes(one.state_bytes)} of state`} />
+    <${Tile} label="waiting to be read" words=${!one.backlog} value=${one.backlog ? (one.backlog.files ? `${short(one.backlog.files)} files` : short(one.backlog.rows)) : "not told"} more=${one.backlog ? (one.backlog.files ? "" : "rows") : "by these sources"} />
+    <${Tile} label="ledger" words value=${one.balanced ? "adds up" : "does not add up"} tone=${one.balanced ? "good" : "bad"} more="every row accounted for" /></div>`;
 }
 
-function Phases({ of }) {
-  const all = PHASES.reduce((sum, phase) => sum + (of?.[phase] ?? 0), 0);
-  if (!all) return null;
-  const parts = PHASES.map((phase, n) => [phase, of[phase] ?? 0, COLOURS[n]]).filter(([, s]) => s > 0);
-  return html`<div><div class="phases" role="img" aria-label=${parts.map(([phase, s]) => `${phase} ${seconds(s)}`).join(", ")}>${parts.map(([phase, s, colour]) => html`<span title=${`${phase} ${seconds(s)}`} style=${`width:${(100 * s) / all}%;background:${colour}`}></span>`)}</div>
-    <div class="quiet">last batch: ${parts.map(([phase, s]) => `${phase.replace("_", " ")} ${seconds(s)}`).join(" · ")}</div></div>`;
-}
-
-function Topology({ name }) {
-  const [graph, trouble] = useLoaded(() => get(`/deployments/${name}/topology`), [name]);
-  return html`<${Trouble} of=${trouble} />${graph && html`<${Graph} graph=${graph} />`}`;
-}
-
-function Letters({ name }) {
-  const [code, setCode] = useState("");
-  const [found, trouble] = useLoaded(() => get(`/deployments/${name}/dead-letters${code && `?code=${code}`}`), [name, code], 0);
-  const codes = [...new Set((found?.counts ?? []).map((one) => one.code))];
-  return html`<${Trouble} of=${trouble} />${found && html`<div class="bar"><label>Reason <select value=${code} onChange=${(event) => setCode(event.target.value)}><option value="">all</option>${codes.map((one) => html`<option>${one}</option>`)}</select></label>
-      ${found.counts.map((one) => html`<span class="quiet">${one.code} from ${one.source}: ${count(one.count)}</span>`)}</div>
-    ${found.letters.length === 0 ? html`<p class="quiet">No row was set aside.</p>` : html`<div class="card"><table><thead><tr><th>code</th><th>source</th><th class="wide">arrived</th><th>reason</th><th>row</th></tr></thead>
-      <tbody>${found.letters.map((one) => html`<tr key=${one.id}><td>${one.code}</td><td>${one.source}<div class="quiet">${one.partition ?? ""} ${one.offset ?? ""}</div></td><td class="wide">${(one.arrived_at ?? "").slice(0, 19)}</td><td>${one.message}</td><td><pre class="text">${one.raw ?? one.row ?? ""}</pre></td></tr>`)}</tbody></table></div>`}
-    <p class="quiet">To feed rows back after a fix: <code>windrow dead-letters replay</code>.</p>`}`;
-}
-
-function Versions({ name, done }) {
-  const [found, trouble, again] = useLoaded(() => get(`/pipelines/${name}/versions`), [name], 0);
-  if (!found) return html`<${Trouble} of=${trouble} />`;
-  return html`<${Deploy} key=${found[0].n} name=${name} sql=${found[0].sql} done=${() => { again(); done(); }} />
-    <h2>Versions</h2>${found.map((one) => html`<details class="card"><summary><b>${one.n}</b> ${one.message} <span class="quiet">${one.author}, ${moment(one.created_at)} UTC</span></summary><pre class="text">${one.sql}</pre></details>`)}`;
-}
-
-function Runs({ name }) {
-  const [runs, trouble] = useLoaded(() => get(`/deployments/${name}/runs`), [name]);
-  const [log, noLog] = useLoaded(() => get(`/deployments/${name}/logs`), [name]);
-  return html`<${Trouble} of=${trouble} />${runs && html`<div class="card"><table><thead><tr><th>started</th><th>ended</th><th>version</th><th class="wide">process</th><th>end</th></tr></thead>
-    <tbody>${runs.map((one) => html`<tr><td>${moment(one.started_at)}</td><td>${one.ended_at ? moment(one.ended_at) : "runs"}</td><td>${one.version}</td><td class="wide">${one.pid}</td><td>${one.ended_at ? (one.exit_code === null ? "killed" : `exit code ${one.exit_code}`) : ""}<div class="quiet">${one.message.split("\n")[0]}</div></td></tr>`)}</tbody></table></div>`}
-    <h2>Log</h2><${Trouble} of=${noLog} />${log && html`<pre class="text card">${log.lines.join("\n") || "nothing yet"}</pre>`}`;
-}
-
-export function Events({ pipeline }) {
-  const [found, trouble] = useLoaded(() => get(`/events?most=200${pipeline ? `&pipeline=${pipeline}` : ""}`), [pipeline]);
-  const tone = { error: "bad", warning: "warn" };
-  return html`${!pipeline && html`<h1>Events</h1>`}<${Trouble} of=${trouble} />${found && html`<div class="card"><table><thead><tr><th>at</th>${!pipeline && html`<th>job</th>`}<th>event</th><th>what happened</th></tr></thead>
-    <tbody>${[...found].reverse().map((one) => html`<tr key=${one.seq}><td>${moment(one.at)}</td>${!pipeline && html`<td><a href=${`#/jobs/${one.pipeline}`}>${one.pipeline}</a></td>`}<td class=${tone[one.level] ?? ""}>${one.type}</td><td>${one.message.split("\n")[0]}</td></tr>`)}</tbody></table></div>`}`;
+export function Job({ name, tab, who }) {
+  const live = useSignal(job(name));
+  const [asked, setAsked] = useState(null);
+  const [trouble, setTrouble] = useState(null);
+  const look = () => get(path(name)).then((one) => { setAsked(one); setTrouble(null); }, setTrouble);
+  useEffect(() => { look(); }, [name]);
+  const isThere = Boolean(live ?? asked);
+  // Where tabs do not fit beside each other, the one that is shown is in sight.
+  useEffect(() => { document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); }, [tab, isThere]);
+  const one = live ?? asked;
+  if (trouble && !live) return html`<h1>${name}</h1><${Trouble} of=${trouble} again=${look} />`;
+  if (!one) return html`<${Loading} what=${`Asking for ${name}`} />`;
+  const wish = (desired) => () => patch(path(name), { desired });
+  const rests = one.desired !== "running" || ["failed", "ended"].includes(one.observed);
+  return html`<div class="head"><div class="grow"><div class="bar"><h1>${name}</h1><${State} of=${one.observed} /></div>
+      <div class="quiet small">${one.description && `${one.description} · `}version ${one.version}${one.owner && `, owner ${one.owner}`}${one.team ? `, team ${one.team}` : ""}, since ${moment(one.changed_at)} UTC</div></div>
+      <div class="bar">
+        ${rests ? html`<${Action} label=${one.desired === "paused" ? "Resume" : "Start"} main run=${wish("running")} done=${look} />` : html`<${Action} label="Stop" ask=${`Stop ${name}? It ends its batch first, and goes on from there when it is started again.`} run=${wish("stopped")} done=${look} />`}
+        ${!rests && html`<${Action} label="Restart" ask=${`Restart ${name}? It ends its batch, and starts again from there.`} run=${() => post(path(name, "/restart"))} done=${look} />`}
+        ${one.desired === "stopped" && one.observed !== "stopping" && html`<${Action} label="Remove" danger ask=${`Remove ${name} with its state? This cannot be undone. What it has written stays.`} run=${() => remove(`/pipelines/${encodeURIComponent(name)}`)} done=${() => { location.hash = "#/"; }} />`}</div></div>
+    ${one.why && html`<div class=${`card ${one.observed === "failed" ? "bad" : "warn"}`}><pre class="text" style="background:none;padding:0">${one.why}</pre></div>`}
+    <${Tiles} one=${one} />
+    <nav class="tabs" aria-label="Parts of the job">${Object.entries(TABS).map(([key, label]) => html`<a href=${`#/jobs/${encodeURIComponent(name)}${key && `/${key}`}`} aria-current=${tab === key ? "page" : null}>${label}${key === "letters" && one.dead_letters ? html`<span class="count">${short(one.dead_letters)}</span>` : ""}</a>`)}</nav>
+    <${Part} tab=${tab} name=${name} who=${who} />`;
 }

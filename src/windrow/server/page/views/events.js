@@ -1,0 +1,43 @@
+// What happened, live; and alerts, which somebody can take on.
+import { html, useState } from "/page/vendor/preact.js";
+import { get, post, query } from "/page/api.js";
+import { events as live } from "/page/live.js";
+import { Action, Empty, Loading, State, Trouble, useLoaded, useSignal } from "/page/parts.js";
+import { moment } from "/page/format.js";
+
+const TONE = { error: "bad", warning: "warn", warn: "warn", critical: "bad" };
+
+function Table({ found, pipeline }) {
+  if (found.length === 0) return html`<${Empty} title="Nothing has happened" />`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Events"><table class="stacks"><thead><tr><th>at (UTC)</th>${!pipeline && html`<th>job</th>`}<th>event</th><th>what happened</th></tr></thead>
+    <tbody>${found.map((one) => html`<tr key=${one.seq}><th scope="row" class="num nowrap">${moment(one.at)}</th>${!pipeline && html`<td data-label="job">${one.pipeline ? html`<a href=${`#/jobs/${encodeURIComponent(one.pipeline)}`}>${one.pipeline}</a>` : "the server"}</td>`}<td data-label="event" class=${`nowrap ${TONE[one.level] ?? ""}`}>${one.type}</td><td data-label="what">${one.message.split("\n")[0]}</td></tr>`)}</tbody></table></div>`;
+}
+
+export function Events({ pipeline, type = "" }) {
+  const [found, trouble, again] = useLoaded(() => get(`/events${query({ most: 200, pipeline })}`), [pipeline]);
+  const now = useSignal(live).filter((one) => !pipeline || one.pipeline === pipeline);
+  if (!found) return trouble ? html`<${Trouble} of=${trouble} again=${again} />` : html`<${Loading} />`;
+  const every = [...new Map([...found, ...now].map((one) => [one.seq, one])).values()].sort((a, b) => b.seq - a.seq).filter((one) => !type || one.type.startsWith(type));
+  return html`<${Table} found=${every.slice(0, 300)} pipeline=${pipeline} />`;
+}
+
+const labels = (one) => Object.entries(one.labels ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
+
+function Alerts() {
+  const [found, trouble, again] = useLoaded(() => get("/alerts"), [], 4000);
+  const [all, setAll] = useState(false);
+  // A server without alerts says that there is no such path.
+  if (trouble?.status === 404 && !trouble.told.code) return null;
+  if (!found) return trouble ? html`<${Trouble} of=${trouble} again=${again} />` : html`<${Loading} />`;
+  const shown = found.filter((one) => all || one.state !== "resolved");
+  return html`<div class="card"><div class="bar"><h2 style="margin:0;flex:1">Alerts</h2><label><input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> those that are over as well</label></div><${Trouble} of=${trouble} again=${again} />
+    ${shown.length === 0 ? html`<${Empty} title="No alert">Every rule is content.</${Empty}>` : html`<div class="scroll" tabindex="0" role="region" aria-label="Alerts"><table class="stacks"><thead><tr><th>alert</th><th>state</th><th>since (UTC)</th><th>what is wrong</th><th><span class="hidden">more</span></th></tr></thead><tbody>${shown.map((one) => html`<tr key=${one.id}><th scope="row"><span class=${TONE[one.level] ?? (one.level === "page" ? "bad" : "")}>${one.rule}</span><div class="quiet small">${labels(one)}</div></th><td data-label="state"><${State} of=${one.is_silenced ? "silenced" : one.state} /></td><td class="num nowrap" data-label="since">${moment(one.since)}</td><td data-label="what">${one.summary}</td>
+      <td data-label="">${one.acknowledged_by ? html`<span class="quiet">taken on by ${one.acknowledged_by}</span>` : one.state !== "resolved" && html`<${Action} label="Acknowledge" run=${() => post(`/alerts/${encodeURIComponent(one.id)}/ack`, {})} done=${again} />`}</td></tr>`)}</tbody></table></div>`}</div>`;
+}
+
+export function EventsAndAlerts() {
+  const [type, setType] = useState("");
+  return html`<div class="head"><h1>Events and alerts</h1></div><${Alerts} /><div class="card"><div class="bar"><h2 style="margin:0;flex:1">Events</h2><label>Only <select value=${type} onChange=${(event) => setType(event.target.value)}><option value="">all</option><option value="job.">jobs</option><option value="deploy.">deployments</option><option value="alert.">alerts</option></select></label></div><${Events} type=${type} /></div>`;
+}
+
+export const Part = ({ name }) => html`<div class="card"><h2>Events of ${name}</h2><${Events} pipeline=${name} /></div>`;
