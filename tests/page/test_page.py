@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import axe, opened
-from tests.page.fake_server import FakeServer
+from tests.page.fake_server import Answer, FakeServer
 
 VIEWS = ["", "map", "lineage", "deploy", "events", "tokens"]
 PARTS = ["", "windows", "batches", "letters", "state", "sql", "lineage", "systems", "advice", "runs", "events"]
@@ -27,6 +27,16 @@ def go(page: Page, server: FakeServer, view: str) -> None:
 
 def asked(server: FakeServer, method: str, path: str) -> list[Any]:
     return [body for verb, at, body in server.asked if (verb, at) == (method, path)]
+
+
+def noting(seen: list[dict[str, list[str]]], told: Any) -> Answer:
+    """Answers the same to every query, and keeps the queries."""
+
+    def answer(_method: str, query: dict[str, list[str]], _body: Any) -> tuple[int, Any]:
+        seen.append(query)
+        return 200, told
+
+    return answer
 
 
 # All jobs
@@ -121,7 +131,7 @@ def test_a_new_batch_asks_for_the_numbers_once_more(page: Page, server: FakeServ
 def test_why_a_window_is_open(page: Page, server: FakeServer) -> None:
     seen: list[dict[str, list[str]]] = []
     told = server.answers[f"{SHOP}/windows/why"]
-    server.answers[f"{SHOP}/windows/why"] = lambda _method, query, _body: (seen.append(query), (200, told))[1]
+    server.answers[f"{SHOP}/windows/why"] = noting(seen, told)
     go(page, server, "jobs/shop/windows")
     page.locator("details summary").first.click()
     page.get_by_role("button", name="Why open? The window of country = IT").first.click()
@@ -158,7 +168,7 @@ def test_phases_of_a_batch_by_keyboard(page: Page, server: FakeServer) -> None:
 def test_letters_by_facet_tried_and_replayed(page: Page, server: FakeServer) -> None:
     seen: list[dict[str, list[str]]] = []
     found = server.answers[f"{SHOP}/dead-letters"]
-    server.answers[f"{SHOP}/dead-letters"] = lambda _method, query, _body: (seen.append(query), (200, found))[1]
+    server.answers[f"{SHOP}/dead-letters"] = noting(seen, found)
 
     def replay(_method: str, _query: Any, body: Any) -> tuple[int, Any]:
         if body["dry_run"]:
@@ -233,8 +243,10 @@ def test_a_mistake_is_shown_in_place_and_a_plan_is_applied(page: Page, server: F
     change = {"statement": "revenue", "what": "SELECT gives more", "class": "B", "reason": "the state has it", "state": "stays"}
     review = {"job": "shop", "version": 1, "batch": 440, "class": "B", "can_apply": True, "open_windows": {"revenue": 8}}
     content = {"jobs": [{**review, "obstacles": [], "what_stays": [], "changes": [{**change, "refused": None}]}], "can_apply": True}
-    plan = {"id": "p1", "from_version": 1, "to_version": 2, "content": content, "approved_by": "", "operation": ""}
-    server.answers["/pipelines/shop/plans"] = lambda *_: (201, plan)
+    plan = {"id": "p1", "from_version": 1, "to_version": 2, "content": content, "created_by": "admin", "approved_by": ""}
+    reader = {"job": "clicks", "owner": "grace", "team": "", "verdict": "values change", "columns": {"revenue": "values change"}}
+    server.answers["/impact"] = {"outputs": {"file/out": {"revenue": "values change"}}, "readers": [reader]}
+    server.answers["/pipelines/shop/plans"] = lambda method, *_: (201, plan) if method == "POST" else (200, [])
     server.answers["/plans/p1/apply"] = lambda *_: (202, {"id": "o2", "state": "running", "step": "stopping", "content": {}})
     server.answers["/operations/o2"] = {"id": "o2", "state": "succeeded", "step": "done", "content": {}}
     go(page, server, "jobs/shop/sql")
@@ -251,11 +263,28 @@ def test_a_mistake_is_shown_in_place_and_a_plan_is_applied(page: Page, server: F
     expect(page.locator(".diff .add")).to_contain_text("SUM(amount * 2)")
     page.get_by_role("button", name="Plan").click()
     expect(page.locator("main")).to_contain_text("can be applied, the state stays")
+    expect(page.locator("main")).to_contain_text("clicks of grace: values change")
     page.get_by_role("button", name="Apply").click()
     expect(page.get_by_role("button", name="Apply")).to_have_count(0)
     (made,) = asked(server, "POST", "/pipelines/shop/plans")
     assert "SUM(amount * 2)" in made["sql"]
     assert asked(server, "POST", "/plans/p1/apply") == [{}]
+
+
+def test_in_a_protected_environment_somebody_else_approves(page: Page, server: FakeServer) -> None:
+    server.first["jobs"].append({**server.changed("shop"), "name": "shop@prod"})
+    content: dict[str, Any] = {"jobs": [], "can_apply": True}
+    plan = {"id": "p2", "deployment": "shop@prod", "from_version": 1, "to_version": 2, "content": content, "created_by": "bob"}
+    plan |= {"approved_by": "", "operation": "", "expires_at": 9e15}
+    server.answers["/environments"] = [{"name": "prod", "is_protected": True}]
+    server.answers["/pipelines/shop/plans"] = [plan]
+    server.answers["/plans/p2/approve"] = lambda *_: (200, {**plan, "approved_by": "admin"})
+    go(page, server, "jobs/shop%40prod/sql")
+    expect(page.locator("main")).to_contain_text("it waits for an approval")
+    expect(page.get_by_role("button", name="Apply")).to_be_disabled()
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("main")).to_contain_text("approved by admin")
+    expect(page.get_by_role("button", name="Apply")).to_be_enabled()
 
 
 def test_names_are_completed_by_keyboard(page: Page, server: FakeServer) -> None:
@@ -308,8 +337,14 @@ def test_an_alert_is_acknowledged(page: Page, server: FakeServer) -> None:
     server.answers["/alerts"] = [alert]
     server.answers["/alerts/a1/ack"] = lambda *_: (alert.update(acknowledged_by="admin"), (200, alert))[1]
     go(page, server, "events")
+    server.answers["/silences"] = lambda *_: (201, {})
     page.get_by_role("button", name="Acknowledge").click()
     expect(page.locator("main")).to_contain_text("taken on by admin")
+    page.get_by_role("button", name="Silence").click()
+    page.get_by_label("Because").fill("an upgrade")
+    page.get_by_role("button", name="Silence it").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert asked(server, "POST", "/silences") == [{"rule": "WatermarkStalled", "job": "shop", "minutes": 60, "reason": "an upgrade"}]
 
 
 def test_an_event_appears_when_it_happens(page: Page, server: FakeServer) -> None:

@@ -29,7 +29,7 @@ COOKIE = "windrow-token"
 MOST_BODY = 2_000_000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",

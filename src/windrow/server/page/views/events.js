@@ -2,7 +2,7 @@
 import { html, useState } from "/page/vendor/preact.js";
 import { get, post, query } from "/page/api.js";
 import { events as live } from "/page/live.js";
-import { Action, Empty, Loading, State, Trouble, useLoaded, useSignal } from "/page/parts.js";
+import { Action, Dialog, Empty, Loading, State, Trouble, useLoaded, useSignal } from "/page/parts.js";
 import { moment } from "/page/format.js";
 
 const TONE = { error: "bad", warning: "warn", warn: "warn", critical: "bad" };
@@ -21,6 +21,15 @@ export function Events({ pipeline, type = "" }) {
   return html`<${Table} found=${every.slice(0, 300)} pipeline=${pipeline} />`;
 }
 
+function Silence({ of, done }) {
+  const [asking, setAsking] = useState(false);
+  const [reason, setReason] = useState("");
+  const [minutes, setMinutes] = useState("60");
+  const send = () => post("/silences", { rule: of.rule, job: of.labels?.job ?? "", minutes: Number(minutes), reason: reason.trim() });
+  return html`<button onClick=${() => setAsking(true)}>Silence</button>${asking && html`<${Dialog} title=${`Silence ${of.rule}`} close=${() => setAsking(false)}><p>Nobody is told of it meanwhile; it stays in this list.</p><div class="bar"><label>For <select value=${minutes} onChange=${(event) => setMinutes(event.target.value)}><option value="60">an hour</option><option value="480">8 hours</option><option value="1440">a day</option></select></label><label style="flex:1">Because <input style="flex:1" maxlength="500" value=${reason} onInput=${(event) => setReason(event.target.value)} /></label></div>
+    <div class="bar" style="margin-top:.8rem"><${Action} label="Silence it" main disabled=${!reason.trim()} run=${send} done=${() => { setAsking(false); done(); }} /><button onClick=${() => setAsking(false)}>Cancel</button></div></${Dialog}>`}`;
+}
+
 const labels = (one) => Object.entries(one.labels ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
 
 function Alerts() {
@@ -32,7 +41,7 @@ function Alerts() {
   const shown = found.filter((one) => all || one.state !== "resolved");
   return html`<div class="card"><div class="bar"><h2 style="margin:0;flex:1">Alerts</h2><label><input type="checkbox" checked=${all} onChange=${() => setAll(!all)} /> those that are over as well</label></div><${Trouble} of=${trouble} again=${again} />
     ${shown.length === 0 ? html`<${Empty} title="No alert">Every rule is content.</${Empty}>` : html`<div class="scroll" tabindex="0" role="region" aria-label="Alerts"><table class="stacks"><thead><tr><th>alert</th><th>state</th><th>since (UTC)</th><th>what is wrong</th><th><span class="hidden">more</span></th></tr></thead><tbody>${shown.map((one) => html`<tr key=${one.id}><th scope="row"><span class=${TONE[one.level] ?? (one.level === "page" ? "bad" : "")}>${one.rule}</span><div class="quiet small">${labels(one)}</div></th><td data-label="state"><${State} of=${one.is_silenced ? "silenced" : one.state} /></td><td class="num nowrap" data-label="since">${moment(one.since)}</td><td data-label="what">${one.summary}</td>
-      <td data-label="">${one.acknowledged_by ? html`<span class="quiet">taken on by ${one.acknowledged_by}</span>` : one.state !== "resolved" && html`<${Action} label="Acknowledge" run=${() => post(`/alerts/${encodeURIComponent(one.id)}/ack`, {})} done=${again} />`}</td></tr>`)}</tbody></table></div>`}</div>`;
+      <td data-label="">${one.acknowledged_by ? html`<span class="quiet">taken on by ${one.acknowledged_by}</span>` : one.state !== "resolved" && html`<${Action} label="Acknowledge" run=${() => post(`/alerts/${encodeURIComponent(one.id)}/ack`, {})} done=${again} />`} ${one.state !== "resolved" && !one.is_silenced && html`<${Silence} of=${one} done=${again} />`}</td></tr>`)}</tbody></table></div>`}</div>`;
 }
 
 export function EventsAndAlerts() {

@@ -44,7 +44,7 @@ export function Boxes({ nodes, edges, box, chosen, choose, title, direction }) {
       seen.add(key);
       const middle = at.points[Math.floor(at.points.length / 2)];
       return html`<g key=${key}><path class="edge" marker-end="url(#tip)" d=${path(at.points)} stroke-width=${edge.weight ?? 1.3} />${edge.flows && html`<path class="flow" d=${path(at.points)} stroke-width=${Math.max(2, edge.weight ?? 2)} />`}
-        ${edge.text && html`<text class="dim" text-anchor="middle" x=${middle.x} y=${middle.y - 7}>${edge.text}</text>`}</g>`;
+        ${edge.text && html`<text class="dim on-edge" text-anchor="middle" x=${middle.x} y=${middle.y - 8}>${edge.text}</text>`}</g>`;
     })}
     ${nodes.map((node) => {
       const at = graph.node(node.id);

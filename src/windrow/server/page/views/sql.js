@@ -83,16 +83,27 @@ function Review({ of }) {
     ${(of.what_stays ?? []).map((one) => html`<p class="small warn">${one}</p>`)}${(of.obstacles ?? []).map((one) => html`<p class="small bad">${one}</p>`)}</div>`;
 }
 
-function Plan({ of, done }) {
+const VERDICT = { none: "good", "values change": "warn", "type widens": "warn", breaks: "bad" };
+
+// Whoever reads what this job writes, and what the text would do to them.
+function Impact({ of }) {
+  const outputs = Object.entries(of.outputs).map(([place, columns]) => [place, Object.entries(columns).filter(([, verdict]) => verdict !== "none")]).filter(([, columns]) => columns.length);
+  if (outputs.length === 0) return html`<p class="small quiet">Its outputs have the same columns, made of the same.</p>`;
+  return html`<h3>Who is touched</h3>${outputs.map(([place, columns]) => html`<p class="small"><b>${place}</b>: ${columns.map(([name, verdict], n) => html`${n ? ", " : ""}${name} <span class=${VERDICT[verdict]}>${verdict}</span>`)}</p>`)}
+    ${of.readers.length === 0 ? html`<p class="small quiet">No other job here reads that.</p>` : html`<ul>${of.readers.map((one) => html`<li><a href=${`#/jobs/${encodeURIComponent(one.job)}`}>${one.job}</a>${one.owner && ` of ${one.owner}`}: <span class=${VERDICT[one.verdict]}>${one.verdict === "none" ? "not touched" : one.verdict}</span></li>`)}</ul>`}`;
+}
+
+function Plan({ of, name, who, isProtected, done }) {
   const [step, setStep] = useState("");
   const [now, setNow] = useState(of);
-  const jobs = now.content?.jobs ?? now.content?.reviews ?? [];
-  const can = now.content?.can_apply ?? jobs.every((one) => one.can_apply !== false);
-  const apply = async () => { await finished(await post(`/plans/${encodeURIComponent(now.id)}/apply`, {}), (one) => setStep(one.step || one.state)); setStep(""); };
-  const approval = now.content?.needs_approval && !now.approved_by;
-  return html`<div class="card good" style="background:var(--card)"><h2>Plan: version ${now.from_version} → ${now.to_version}</h2>${jobs.map((one) => html`<${Review} of=${one} />`)}${(now.content?.actions ?? []).length > 0 && html`<h3>What happens</h3><ol>${now.content.actions.map((one) => html`<li>${typeof one === "string" ? one : one.text ?? JSON.stringify(one)}</li>`)}</ol>`}
-    ${jobs.length === 0 && html`<p>${now.content?.text ?? "Nothing is kept of this job yet: the new text runs as it is."}</p>`}
-    <div class="bar">${approval && html`<${Action} label="Approve" run=${async () => setNow(await post(`/plans/${encodeURIComponent(now.id)}/approve`, {}))} />`}<${Action} label="Apply" main disabled=${!can} run=${apply} done=${done} />${step && html`<span role="status">${step} …</span>`}<span class="quiet small">${now.approved_by ? `approved by ${now.approved_by}` : approval ? "somebody else has to approve it first" : ""}</span></div></div>`;
+  const [impact, setImpact] = useState(null);
+  const { jobs, can_apply: can } = now.content, own = `/plans/${encodeURIComponent(now.id)}`;
+  useEffect(() => { if (of.sql) post("/impact", { sql: of.sql, name: name.split("@")[0] }).then(setImpact, () => setImpact(null)); }, [of.id]);
+  const apply = async () => { await finished(await post(`${own}/apply`, {}), (one) => setStep(one.step || one.state)); setStep(""); };
+  const waits = isProtected && !now.approved_by, mine = now.created_by === who.name;
+  return html`<div class="card" style="border-color:var(--link)"><h2>Plan: version ${now.from_version} → ${now.to_version} <span class="quiet small" style="font-weight:400">by ${now.created_by}</span></h2>${jobs.map((one) => html`<${Review} of=${one} />`)}
+    ${jobs.every((one) => one.changes.length === 0) && html`<p>Nothing is kept that depends on what has changed: the new text takes over after a batch.</p>`}${impact && html`<${Impact} of=${impact} />`}
+    <div class="bar" style="margin-top:.6rem">${waits && !mine && html`<${Action} label="Approve" run=${async () => setNow(await post(`${own}/approve`, {}))} />`}<${Action} label="Apply" main disabled=${!can || waits} run=${apply} done=${done} />${step && html`<span role="status">${step} …</span>`}<span class="quiet small">${now.approved_by ? `approved by ${now.approved_by}` : waits ? (mine ? "this environment is protected: somebody else has to approve it" : "this environment is protected: it waits for an approval") : ""}</span></div></div>`;
 }
 
 function Version({ of, running, name, done }) {
@@ -102,26 +113,32 @@ function Version({ of, running, name, done }) {
     ${of.n < running && html`<div class="bar"><${Action} label=${`Roll back to ${of.n}`} danger run=${back} done=${done} ask=${`Take ${name} back to version ${of.n}, as it stood when the next one took over? Rows read since then are read again; what was written since is removed where the output can.`} />${step && html`<span role="status">${step} …</span>`}</div>`}<${Sql} text=${of.sql} /></details>`;
 }
 
-function Written({ name, versions, running, done }) {
+function Written({ name, versions, running, who, done }) {
   const now = versions.find((one) => one.n === running) ?? versions[0];
   const paper = usePaper(now.sql, name);
   const [message, setMessage] = useState("");
   const [plan, setPlan] = useState(null);
+  const [pipeline, env = ""] = name.split("@"), base = `/pipelines/${encodeURIComponent(pipeline)}/plans`;
+  const [plans, , lookAgain] = useLoaded(() => get(base), [name, running]);
+  const [environments] = useLoaded(() => get("/environments"), [name]);
+  const isProtected = Boolean(environments?.some((one) => one.name === env && one.is_protected));
+  const open = (plans ?? []).filter((one) => one.deployment === name && one.from_version === running && !one.operation && one.expires_at > Date.now() && one.id !== plan?.id);
   const same = paper.sql === now.sql;
   useEffect(() => setPlan(null), [paper.sql]);
-  const make = async () => setPlan(await post(`/pipelines/${encodeURIComponent(name)}/plans`, { sql: paper.sql, message }));
+  const make = async () => { setPlan({ ...(await post(base, { sql: paper.sql, message, ...(env ? { env } : {}) })), sql: paper.sql }); lookAgain(); };
   return html`<div class="card"><h2>Change the query</h2><${Paper} of=${paper} />
     <div class="bar" style="margin-top:.6rem"><label style="flex:1 1 16rem">What changes <input style="flex:1" maxlength="500" value=${message} onInput=${(event) => setMessage(event.target.value)} /></label><${Explained} sql=${paper.sql} name=${name} /><${Action} label="Plan" main disabled=${same || paper.isWrong} run=${make} />${!same && html`<button onClick=${() => paper.setSql(now.sql)}>Undo all</button>`}</div>
     <h3>Against version ${now.n}, which ${now.n === running ? "runs" : "is the newest"}</h3><${Diff} before=${now.sql} after=${paper.sql} /></div>
-    ${plan && html`<${Plan} key=${plan.id} of=${plan} done=${() => { setPlan(null); done(); }} />`}`;
+    ${plan && html`<${Plan} key=${plan.id} of=${plan} name=${name} who=${who} isProtected=${isProtected} done=${() => { setPlan(null); done(); }} />`}
+    ${isProtected && open.map((one) => html`<${Plan} key=${one.id} of=${one} name=${name} who=${who} isProtected=${isProtected} done=${done} />`)}`;
 }
 
-export function Part({ name }) {
+export function Part({ name, who }) {
   const [versions, trouble, again] = useLoaded(() => get(`/pipelines/${encodeURIComponent(name.split("@")[0])}/versions`), [name]);
   const one = useSignal(job(name));
   useEffect(() => { again(); }, [one?.version]);
   if (!versions) return trouble ? html`<${Trouble} of=${trouble} again=${again} />` : html`<${Loading} what="Fetching the text" />`;
   const running = one?.version ?? versions[0].n;
-  return html`<${Trouble} of=${trouble} again=${again} /><${Written} key=${`${name} ${running}`} name=${name} versions=${versions} running=${running} done=${again} />
+  return html`<${Trouble} of=${trouble} again=${again} /><${Written} key=${`${name} ${running}`} name=${name} versions=${versions} running=${running} who=${who} done=${again} />
     <h2>Versions</h2>${versions.map((each) => html`<${Version} key=${each.n} of=${each} running=${running} name=${name} done=${again} />`)}`;
 }
