@@ -11,17 +11,17 @@ import base64
 import hashlib
 import io
 import re
+import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "src/windrow/server/page/vendor/web.lock.toml"
-REGISTRY = "https://registry.npmjs.org"
 # Browsers ask for what this line names, and it is not there.
 _SOURCE_MAP = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
@@ -44,10 +44,6 @@ class Package:
     sha512: str
     licence: str
     files: tuple[File, ...]
-
-    @property
-    def url(self) -> str:
-        return f"{REGISTRY}/{self.name}/-/{self.name.rpartition('/')[2]}-{self.version}.tgz"
 
 
 def packages(lock: Path = LOCK) -> list[Package]:
@@ -77,11 +73,10 @@ def faults(lock: Path = LOCK, root: Path = ROOT) -> Iterator[str]:
 def fetch() -> None:
     text = LOCK.read_text(encoding="utf-8")
     for package in packages():
-        with urllib.request.urlopen(package.url, timeout=60) as answer:
-            archive = answer.read()
+        archive = packed(package)
         got = sha512(archive)
         if package.sha512 and got != package.sha512:
-            raise SystemExit(f"{package.url} is not what the lock says: {got}")
+            raise SystemExit(f"{package.name} {package.version} is not what the lock says: {got}")
         text = _filled(text, f'name = "{package.name}"', got)
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             for file in package.files:
@@ -93,6 +88,15 @@ def fetch() -> None:
                 text = _filled(text, f'target = "{file.target}"', sha512(data))
         print(f"{package.name} {package.version}: {len(package.files)} files")
     LOCK.write_text(text, encoding="utf-8")
+
+
+def packed(package: Package) -> bytes:
+    """The archive as npm has it, from wherever npm is told to fetch."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["npm", "pack", "--silent", "--pack-destination", folder, f"{package.name}@{package.version}"]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        (archive,) = Path(folder).iterdir()
+        return archive.read_bytes()
 
 
 def _filled(text: str, after: str, value: str) -> str:
