@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from windrow.diagnosis.rows import why_set_aside
-from windrow.errors import JobError, UsageError
+from windrow.errors import UsageError
 from windrow.jobs.history import JobHistory
 from windrow.jobs.letter_requests import Asked, asked_of, plain, refuse_ended, why_it_stays
 from windrow.jobs.letters import JobLetters, LetterFilter, read_letters
@@ -103,7 +103,7 @@ def replay_by_command(folder: JobFolder, version: int, arguments: list[str]) -> 
             [sys.executable, "-m", "windrow", *words], capture_output=True, text=True, timeout=_TRIAL_SECONDS, check=False, cwd=folder.path
         )
     except subprocess.TimeoutExpired:
-        raise JobError("WR934", f"Spark did not judge the letters within {_TRIAL_SECONDS:.0f} s", "choose fewer letters") from None
+        raise _told(f"[WR934] Spark did not judge the letters within {_TRIAL_SECONDS:.0f} s\n  hint: choose fewer letters") from None
     if done.returncode != 0:
         raise _told(done.stderr)
     start = done.stdout.find("[")
@@ -115,7 +115,7 @@ def _told(text: str) -> UsageError:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     at = next((number for number, line in enumerate(lines) if line.startswith("[WR")), None)
     if at is None:
-        return UsageError("WR934", lines[-1] if lines else "the command said nothing", None)
+        return _told(f"[WR934] {lines[-1] if lines else 'the command said nothing'}")
     code, _, message = lines[at].removeprefix("[").partition("] ")
     hint = next((line.strip().removeprefix("hint: ") for line in lines[at + 1 :] if line.strip().startswith("hint: ")), None)
     return UsageError(code, message, hint)

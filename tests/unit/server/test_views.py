@@ -145,6 +145,13 @@ def test_what_a_command_refuses_is_told_as_its_error(ran: Server) -> None:
     assert "9-9" in answer.json()["title"]
 
 
+def test_a_trial_that_takes_too_long_is_given_up(ran: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("windrow.server.letters._TRIAL_SECONDS", 0.01)
+    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate"), json={"dry_run": True})
+    assert (answer.status_code, answer.json()["code"], answer.json()["hint"]) == (422, "WR934", "choose fewer letters")
+    assert "did not judge the letters" in answer.json()["title"]
+
+
 def test_lineage_of_one_job_of_all_and_of_a_column(ran: Server) -> None:
     own: Any = ran.ask("GET", f"{JOB}/lineage")
     assert {one["name"] for one in own["datasets"]} >= {"trades", "candles"}
