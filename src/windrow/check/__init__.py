@@ -63,6 +63,7 @@ from windrow.check.rules.window_purpose import window_purpose
 from windrow.check.rules.window_time import window_time
 from windrow.check.warnings.default_place import default_place
 from windrow.check.warnings.growing_groups import growing_groups
+from windrow.check.warnings.null_comparison import null_comparison
 from windrow.check.warnings.order_of_arrival import order_of_arrival
 from windrow.check.warnings.unbounded_order import unbounded_order
 from windrow.errors import Diagnostic
@@ -125,7 +126,7 @@ RULES: tuple[Rule, ...] = (
     unsupported,
 )
 
-WARNINGS: tuple[Rule, ...] = (unbounded_order, order_of_arrival, growing_groups, default_place)
+WARNINGS: tuple[Rule, ...] = (unbounded_order, order_of_arrival, growing_groups, default_place, null_comparison)
 """Rules about what runs and may surprise; asked only where nothing is wrong."""
 
 

@@ -69,6 +69,7 @@ CODES: dict[str, str] = {
     "WR281": "warning: a function that looks at other rows by their order, without ORDER BY",
     "WR282": "warning: groups by a time without a window, whose state only grows",
     "WR283": "warning: where a system is, is left to a default",
+    "WR284": "warning: a comparison with NULL, which is never true",
     "WR288": "a metric whose name or label would not mean what it says to Prometheus",
     "WR826": "options about an output that is away, of which one is never read",
     "WR827": "no output of the file can take the rows of one that is away",

@@ -210,7 +210,9 @@ class Cursor:
         token = self.peek()
         close = nearest(token.text, (*CLAUSES, *WINDOW_CLAUSES[1:]), 0.7) if token.kind is Kind.WORD else None
         hint = f"remove {token.shown}"
-        if token.key in STATEMENTS and token.key != "WITH":
+        if token.key == "(" and self._bare_alias is not None and self.last() is self._bare_alias:
+            hint = f"put a comma before {self.last().text}"
+        elif token.key in STATEMENTS and token.key != "WITH":
             hint = f"put ; between statements, before {token.key}"
         elif token.key in _BELONGS_TO_WINDOW or self.at("WITH", "WATERMARK"):
             hint = f"{token.key} belongs to a WINDOW clause, directly after WINDOW TUMBLING(...) or the like"

@@ -156,6 +156,9 @@ def _wrap(token: GlotToken) -> Token:
     start, end, text = token.start, token.end + 1, token.text
     kind = _KINDS.get(token.token_type, Kind.SYMBOL)
     if kind is Kind.WORD and not text.isidentifier():
+        if text.startswith("$"):
+            hint = "write ${NAME} for what the environment variable NAME holds"
+            return _junk(text, Span(start, end), codes.BAD_LITERAL, "a statement has no parameters", hint)
         return _junk(text, Span(start, end), codes.BAD_LITERAL, f'unexpected "{printable(text)}"', "such a name needs backticks")
     if kind is Kind.NUMBER and not _NUMBER.fullmatch(text):
         return _junk(text, Span(start, end), codes.BAD_LITERAL, f'"{printable(text)}" is not a number', "write it like 1.5 or 1e3")

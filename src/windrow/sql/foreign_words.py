@@ -86,6 +86,23 @@ _STATEMENTS = (
     Foreign("^ SHOW CREATE <name> <name>", "columns and options are described", "write DESCRIBE {1}"),
     Foreign("^ DESCRIBE EXTENDED <name>", "DESCRIBE says all there is", "write DESCRIBE {0}"),
     Foreign("^ DESCRIBE FORMATTED <name>", "DESCRIBE says all there is", "write DESCRIBE {0}"),
+    Foreign("^ VALUES", "rows come from a source, not from a statement", "write SELECT ... FROM the name of a stream"),
+    Foreign("^ FROM <name>", "a query begins with SELECT", "write SELECT * FROM {0}, with WHERE, GROUP BY and the like behind it"),
+    Foreign("^ PREPARE", "a statement has no parameters", "write ${{NAME}} for what the environment variable NAME holds"),
+    Foreign(
+        "^ DECLARE <name>", "there are no variables", "write ${{{0}:-value}} for what the environment variable {0} holds, else the value"
+    ),
+    Foreign("INSERT OVERWRITE <name>", "rows are added to an output", "write INSERT INTO {0}"),
+    Foreign(
+        "CREATE <name> <name> LIKE <name>",
+        "the columns of a definition are written out",
+        "write CREATE {0} {1} (...) WITH (...), with the columns that DESCRIBE {2} shows",
+    ),
+    Foreign(
+        "CREATE FUNCTION <name> AS",
+        "a function is written in Python, and says what it takes and gives",
+        "write CREATE FUNCTION {0}(x STRING) RETURNS STRING LANGUAGE PYTHON AS 'module:function'",
+    ),
     Foreign("^ EXPLAIN PLAN FOR", "a plan is explained without more words", "write EXPLAIN SELECT ..."),
     *(
         Foreign(f"^ EXPLAIN {word}", "a plan is explained without more words", "write EXPLAIN SELECT ...")
@@ -148,6 +165,8 @@ _COLUMNS = (
         "write {0} {1} where the column is in the value; else remove it, and read _key",
         within="CREATE",
     ),
+    Foreign("USING <name>", "where rows come from is an option", "write WITH ('connector' = 'kafka', ...) or another", within="CREATE"),
+    Foreign("LOCATION <s>", "where rows are is an option", "write WITH ('connector' = 'files', 'path' = {0}, ...)", within="CREATE"),
     Foreign("HEADERS", "headers are read by a function", "remove this column, and write HEADER('name') in a query", within="CREATE"),
     Foreign("HEADER ( <s> )", "headers are read by a function", "remove this column, and write HEADER({0}) in a query", within="CREATE"),
     Foreign("DEFAULT", "a column has no default", "write COALESCE(column, value) in a query", within="CREATE"),
@@ -210,6 +229,11 @@ _WINDOWS = (
     Foreign(
         "EMIT EVERY <length>", "how often a window emits early is a trigger", "write WINDOW TUMBLING(...) TRIGGER EVERY {0} OR ON WATERMARK"
     ),
+    Foreign(
+        "EMIT FINAL AFTER <length>",
+        "how long rows are waited for is the delay of the watermark",
+        "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0}) behind WINDOW ...(...), and EMIT FINAL",
+    ),
     Foreign("EMIT ON UPDATE", "an emission for every row is EMIT CHANGES", "write EMIT CHANGES"),
     Foreign(
         "<name> . WITHWATERMARK ( <s> , <s> )",
@@ -240,6 +264,20 @@ _SELECTS = (
     Foreign("* EXCEPT <(...)>", "* stands for all columns", "name the columns that you want instead of * EXCEPT ({0})"),
     Foreign("* EXCLUDE <(...)>", "* stands for all columns", "name the columns that you want instead of * EXCLUDE ({0})"),
     Foreign("* REPLACE <(...)>", "* stands for all columns", "name the columns that you want, and write {0} among them"),
+    Foreign("<name> ( <name> SEPARATOR <s>", "the separator of joined texts is an argument", "write STRING_AGG({1}, {2})"),
+    Foreign("BETWEEN <s> PRECEDING", "a length of time is an INTERVAL", "write BETWEEN INTERVAL {0} PRECEDING"),
+    Foreign(
+        "AS OF TIMESTAMP",
+        "the version of a table is asked for by FOR SYSTEM_TIME AS OF",
+        "write JOIN names FOR SYSTEM_TIME AS OF t._event_time AS n ON t.key = n.key",
+    ),
+    Foreign(": <name>", "a statement has no parameters", "write ${{{0}}} for what the environment variable {0} holds"),
+    Foreign("@ <name>", "there are no variables", "write ${{{0}}} for what the environment variable {0} holds"),
+    Foreign("{ { <name> } }", "there are no templates", "write ${{{0}}} for what the environment variable {0} holds"),
+    Foreign("* *", "a power is a function", "write POWER(x, 2) instead of x ** 2"),
+    Foreign("/ /", "a whole division is a function", "write FLOOR(x / 2), or x DIV 2"),
+    Foreign("< <", "bits are moved by a function", "write SHIFTLEFT(x, 1)"),
+    Foreign("> >", "bits are moved by a function", "write SHIFTRIGHT(x, 1)"),
     Foreign("AND WHERE", "WHERE is written once", "remove the second WHERE"),
     Foreign("& &", "both of two conditions is AND", "write AND instead of &&"),
     Foreign("AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp(ts, {0})"),

@@ -199,7 +199,10 @@ def _read_time(cursor: Cursor) -> TimeDomain:
         found = EventTime() if cursor.at(")") else _event_time(cursor)
         cursor.expect(")")
         return EventTime(found.column, span=cursor.since(start))
-    raise cursor.expected("EVENT_TIME(column) or PROCESSING_TIME()", "EVENT_TIME", "PROCESSING_TIME")
+    what, words = "EVENT_TIME(column) or PROCESSING_TIME()", ("EVENT_TIME", "PROCESSING_TIME")
+    if start.kind is Kind.WORD and not cursor.is_reserved() and nearest(start.text, words) is None:
+        raise cursor.fault(codes.SYNTAX, f"expected {what}, found {start.shown}", hint=f"write ON EVENT_TIME({start.text})")
+    raise cursor.expected(what, *words)
 
 
 def _read_lateness(cursor: Cursor) -> int:
