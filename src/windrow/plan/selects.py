@@ -79,12 +79,23 @@ def plan_select(name: str, select: Select, options: Options, input_name: str) ->
     if select.window is not None and not has_groups(select):
         return _plan_window_rows(name, select, options, input_name, items, headers, where, marked, order_by)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
-        keys = tuple(item.expr for item in items if item.expr is not None)
+        keys = _distinct_keys(select, items)
     grouped, qualify = _plan_aggregate(name, select, options, input_name, items, headers, where, keys, marked, order_by)
     repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
     if not repeats and not _looks_back(select):
         return (grouped,)
     return _plan_look_at_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+
+
+def _distinct_keys(select: Select, items: tuple[Item, ...]) -> tuple[Expr, ...]:
+    """What makes rows different: the items. Of one that names the bounds of the window only the rest is the row's own."""
+    keys: list[Expr] = []
+    for expr in (item.expr for item in items if item.expr is not None):
+        if select.window is None or not any(map(is_bound, walk(expr))):
+            keys.append(expr)
+        else:
+            keys += (node for node in walk(expr) if isinstance(node, Column) and not is_bound(node))
+    return tuple(dict.fromkeys(keys))
 
 
 def _plan_window_rows(
