@@ -86,18 +86,22 @@ def _is_several(key: Expr) -> bool:
 
 
 def _meant(key: Expr, select: Select) -> Expr:
-    """A key with positions and aliases of the select list put right, inside of groupings only."""
+    """A key with positions and aliases of the select list put right, inside of groupings only. A number in an expression is a number."""
     if not isinstance(key, Call) or not _is_several(key):
         return key
 
-    def change(node: Node) -> Node | None:
-        if isinstance(node, Literal) and isinstance(node.value, int) and 1 <= node.value <= len(select.items):
-            return select.items[node.value - 1].expr
-        if isinstance(node, Column) and node.qualifier is None:
-            return next((item.expr for item in select.items if (item.alias or "").lower() == node.name.lower()), None)
-        return None
+    def meant(part: Expr) -> Expr:
+        if isinstance(part, Call) and _is_several(part):
+            return _meant(part, select)
+        if isinstance(part, Call) and row_items(part) is not None:
+            return replace(part, args=tuple(map(meant, part.args)))
+        if isinstance(part, Literal) and isinstance(part.value, int) and 1 <= part.value <= len(select.items):
+            return select.items[part.value - 1].expr
+        if isinstance(part, Column) and part.qualifier is None:
+            return next((item.expr for item in select.items if (item.alias or "").lower() == part.name.lower()), part)
+        return part
 
-    return transform_node(key, change)
+    return replace(key, args=tuple(map(meant, key.args)))
 
 
 def _groupings(key: Expr) -> list[Grouping]:
