@@ -185,9 +185,9 @@ class LedgerWriter:
         row = source.as_frame(self._spark).selectExpr("count(1) AS n", f"count_if({condition}) AS p").collect()[0]
         record_filter(ledger, stage.name, row["n"], row["p"])
 
-    def record_over(self, stage: OverAggregate, source: Flow, passed: int, ledger: Ledger) -> None:
-        """A statement that looks back passes on what its WHERE lets through; what it was given is counted only if it filters."""
-        total = passed
+    def record_over(self, stage: OverAggregate, source: Flow, looked_at: int, passed: int, ledger: Ledger) -> None:
+        """Of the rows that WHERE lets through QUALIFY leaves out some; what a statement was given is counted only if it has a WHERE."""
+        total = looked_at
         if stage.where is not None:
             frame = source.as_frame(self._spark)
             good = frame.where(f"{FATE} = 0") if FATE in frame.columns else frame
@@ -252,6 +252,12 @@ def record_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:
     account.passed += passed
     account.filtered += total - passed
     account.emitted += passed
+
+
+def record_limited(ledger: Ledger, name: str, flow: Flow) -> None:
+    """What LIMIT leaves of a batch's rows is what the statement puts out."""
+    assert flow.table is not None
+    ledger.statement(name).emitted = flow.table.num_rows
 
 
 def record_loaded(account: Account, rows: int, good: int) -> None:

@@ -16,7 +16,7 @@ from windrow.spark.compile.event_time import own_time_sql
 from windrow.spark.compile.expressions import quote, sort_sql, to_sql
 from windrow.spark.compile.headers import headers_sql
 from windrow.spark.execution.batch import BatchContext
-from windrow.spark.execution.ledger_writer import passes_sql
+from windrow.spark.execution.ledger_writer import passes_sql, record_limited
 from windrow.spark.operators.base import Operator
 from windrow.spark.operators.limit import limited
 from windrow.spark.operators.sink_row_counter import SinkRowCounter
@@ -45,7 +45,10 @@ class FilterProjectOperator(Operator[FilterProject]):
             self.context.ledger.record_filtered_rows(stage, source, batch.result.ledger)
         flow = _renamed(stage, source) if self.spec.chosen(Projection) is Projection.RENAME else None
         flow = filter_project(spark, stage, source) if flow is None else flow
-        batch.flows[stage.name] = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
+        flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
+        if stage.limit is not None:
+            record_limited(batch.result.ledger, stage.name, flow)
+        batch.flows[stage.name] = flow
 
     def _process_counted(self, source: Flow, batch: BatchContext) -> None:
         """The accounts of the source wait until its rows were read by the sink."""

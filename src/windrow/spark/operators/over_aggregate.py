@@ -17,6 +17,7 @@ from windrow.plan.physical.planner import IN_TURN
 from windrow.plan.stages import OverAggregate, OverCalls
 from windrow.spark.compile.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.execution.batch import BatchContext
+from windrow.spark.execution.ledger_writer import record_limited
 from windrow.spark.execution.measurements import Phase
 from windrow.spark.operators.base import Operator
 from windrow.spark.operators.filter_project import project
@@ -47,14 +48,18 @@ class OverAggregateOperator(Operator[OverAggregate]):
             return
         spark = self.context.spark
         first = batch.counters.of(stage.name).numbered
-        rows = rows_in_order(stage, source, spark, first)
-        self.context.ledger.record_over(stage, source, rows.num_rows, batch.result.ledger)
+        rows, ledger = rows_in_order(stage, source, spark, first), batch.result.ledger
         if not rows.num_rows:
+            self.context.ledger.record_over(stage, source, rows.num_rows, 0, ledger)
             return
         batch.counters.of(stage.name).take_numbers(rows.num_rows)
         kept = batch.state.tables.get(stage.name, {}).get(KEPT)
         flow = over_aggregate(stage, spark, kept, rows, source.columns, self.context.tables)
-        batch.flows[stage.name] = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
+        assert flow.table is not None
+        self.context.ledger.record_over(stage, source, rows.num_rows, flow.table.num_rows, ledger)
+        limited_flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
+        record_limited(ledger, stage.name, limited_flow)
+        batch.flows[stage.name] = limited_flow
         if stage.keeps_rows:
             self.keep(rows, batch)
 
