@@ -34,6 +34,7 @@ from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
 from windrow.check.rules.join_shape import join_shape
+from windrow.check.rules.letter_rule import letter_rule
 from windrow.check.rules.limit import limit
 from windrow.check.rules.listed_column import listed_column
 from windrow.check.rules.misplaced_aggregate import misplaced_aggregate
@@ -122,6 +123,7 @@ RULES: tuple[Rule, ...] = (
     option,
     outage,
     annotation,
+    letter_rule,
     join_shape,
     unsupported,
 )

@@ -93,7 +93,8 @@ def _rows(records: list[dict[str, Any]]) -> Table:
 
     has_replays = any(record["replay"] is not None for record in records)
     has_late = any(record["late_by"] is not None for record in records)
-    beside = [*(["late by>"] if has_late else []), *(["replayed"] if has_replays else [])]
+    has_rules = any(record["rule"] is not None for record in records)
+    beside = [*(["late by>"] if has_late else []), *(["rule"] if has_rules else []), *(["replayed"] if has_replays else [])]
     made = table("id", "code", "source", "partition>", "offset>", "event time", *beside, "row")
     for record in records:
         raw = record["raw"]
@@ -102,6 +103,7 @@ def _rows(records: list[dict[str, Any]]) -> Table:
         place = [str(record[key]) if record[key] is not None else "" for key in ("partition", "offset")]
         shown = Text(content if content.isprintable() else repr(content)[1:-1])
         late_by = [_late_by(record) or ""] if has_late else []
+        rule = [_rule_text(record)] if has_rules else []
         replayed = [_replay_text(record["replay"])] if has_replays else []
         made.add_row(
             record["id"] or "",
@@ -110,6 +112,7 @@ def _rows(records: list[dict[str, Any]]) -> Table:
             *place,
             "" if time is None else show_time(time),
             *late_by,
+            *rule,
             *replayed,
             shown,
         )
@@ -120,6 +123,11 @@ def _late_by(record: dict[str, Any]) -> str | None:
     from windrow.sql.durations import show_duration
 
     return None if record["late_by"] is None else show_duration(record["late_by"])
+
+
+def _rule_text(record: dict[str, Any]) -> str:
+    called = record["label"] or record["rule"] or ""
+    return f"{called} (held)" if record["held"] else called
 
 
 def _replay_text(replay: int | str | None) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Code = Annotated[list[str] | None, typer.Option("--code", help="Only those with this code, such as WR701; repeatable.", metavar="CODE")]
 By = Annotated[str | None, typer.Option("--by", help="Only those that this source or statement set aside.", metavar="NAME")]
+Rule = Annotated[str | None, typer.Option("--rule", help="Only those of this rule.", metavar="NAME")]
+Held = Annotated[bool, typer.Option("--held", help="Those that a rule holds for review as well.")]
 Since = Annotated[str | None, typer.Option("--since", help="Only rows that arrived at or after this time.", metavar="TIME")]
 Until = Annotated[str | None, typer.Option("--until", help="Only rows that arrived before this time.", metavar="TIME")]
 All = Annotated[bool, typer.Option("--all", help="Those that were replayed as well.")]
@@ -48,11 +50,12 @@ def list_letters(
     by: By = None,
     since: Since = None,
     until: Until = None,
+    rule: Rule = None,
     every: All = False,
     settings: Reach = None,
 ) -> None:
     """List the rows that a job set aside: late ones, broken ones, with the reason of each."""
-    wanted = _filter(code, by, since, until, every=every)
+    wanted = _filter(code, by, since, until, rule, every=every)
     found = _letters(target, state, settings)
     if form is Form.json:
         from windrow.jobs.letter_requests import plain
@@ -91,13 +94,14 @@ def export_letters(
     by: By = None,
     since: Since = None,
     until: Until = None,
+    rule: Rule = None,
     every: All = False,
     settings: Reach = None,
 ) -> None:
     """Write letters to a file, one JSON object a line or as Parquet."""
     from windrow.cli.screen import say, screen
 
-    wanted = _filter(code, by, since, until, every=every)
+    wanted = _filter(code, by, since, until, rule, every=every)
     records = [{"job": own.job, **record} for own in _letters(target, state, settings) for record in own.meant_by(wanted)]
     export_records(records, to)
     say(screen(), f"{len(records):,} dead letters written to {to}")
@@ -112,6 +116,8 @@ def replay_letters(
     by: By = None,
     since: Since = None,
     until: Until = None,
+    rule: Rule = None,
+    held: Held = False,
     edited: Edited = None,
     repair: Repair = None,
     dry_run: DryRun = False,
@@ -123,7 +129,7 @@ def replay_letters(
     from windrow.cli.letter_view import show_trial
     from windrow.cli.screen import say, screen
 
-    wanted = _filter(code, by, since, until, ids=ids)
+    wanted = _filter(code, by, since, until, rule, ids=ids, held=held)
     change = Change(edited, repair)
     if form is Form.json and not dry_run:
         from windrow.errors import UsageError
@@ -142,8 +148,8 @@ def replay_letters(
     for name, asked, left in ask_for_replay(file, state, job, wanted, change, settings):
         say(screen(), f"job {name}: {asked:,} dead letters will be replayed by its next batch, or when it starts: windrow run {file}")
         if left:
-            hint = "their windows are closed, or they are rows of a table; run the query anew over the input to count them"
-            say(screen(), f"{left:,} are left: a statement had set them aside, and would do so again ({hint})", style="yellow")
+            hint = "their windows are closed, they are rows of a table, or a rule holds them for review"
+            say(screen(), f"{left:,} are left: {hint}", style="yellow")
             say(screen(), "why of each: the same command with --dry-run", style="yellow")
 
 
@@ -173,14 +179,16 @@ def _filter(
     by: str | None,
     since: str | None,
     until: str | None,
+    rule: str | None,
     *,
     every: bool = False,
     ids: list[str] | None = None,
+    held: bool = False,
 ) -> LetterFilter:
     from windrow.jobs.letters import LetterFilter
 
     upper = frozenset(each.upper() for each in code or ())
-    return LetterFilter(frozenset(ids or ()), upper, by, _time("--since", since), _time("--until", until), every)
+    return LetterFilter(frozenset(ids or ()), upper, by, _time("--since", since), _time("--until", until), every, rule, held)
 
 
 def _time(option: str, text: str | None) -> Any:

@@ -61,6 +61,11 @@ class EventWatch:
         except Exception as error:
             self._log.tell_failure(f"{type(error).__name__}: {error}")
 
+    def tell(self, event: Event) -> None:
+        """Something that no status shows."""
+        with self._lock:
+            self._tell(event)
+
     def close(self) -> None:
         self._is_over.set()
         self.look()

@@ -12,9 +12,9 @@ from typing import Any
 from windrow.errors import UsageError
 from windrow.jobs.history import JobHistory
 from windrow.jobs.letters import LetterFilter, read_letters
+from windrow.jobs.quarantine import can_return
 from windrow.jobs.repairs import Outcome
 from windrow.model.fate import Fate
-from windrow.plan.stages import Expect
 from windrow.sql.durations import show_duration
 
 
@@ -40,7 +40,6 @@ def asked_of(history: JobHistory, wanted: LetterFilter, mended: Mapping[str, byt
     """The letters of a job that a filter means. ``mended`` has the raw text that returns in the place of a letter's own, by id."""
     if mended is not None:
         wanted = replace(wanted, ids=frozenset(mended))
-    sources = {read.name for read in history.job.reads}
     letters = read_letters(history.folder)[0].meant_by(wanted)
     known = {letter["id"] for letter in letters}
     missing = sorted(wanted.ids - known)
@@ -48,9 +47,7 @@ def asked_of(history: JobHistory, wanted: LetterFilter, mended: Mapping[str, byt
         raise UsageError(
             "WR890", f"there is no dead letter {missing[0]} that was not replayed yet", "windrow dead-letters list --all shows every one"
         )
-    judging = {stage.name for stage in history.job.stages if isinstance(stage, Expect)}
-    # What a source set aside has reached no statement; what one statement set aside, others may have counted, unless it had made the row.
-    able = [letter for letter in letters if letter["id"] and _can_return(letter, sources, judging)]
+    able = [letter for letter in letters if letter["id"] and not _is_held(letter, wanted) and can_return(history.job, letter)]
     able_ids = {letter["id"] for letter in able}
     staying = tuple(letter for letter in letters if letter["id"] not in able_ids)
     return Asked(history, tuple(_mended(letter, mended) for letter in able), staying)
@@ -58,6 +55,8 @@ def asked_of(history: JobHistory, wanted: LetterFilter, mended: Mapping[str, byt
 
 def why_it_stays(letter: dict[str, Any]) -> str:
     """Why a letter cannot return, and what would have to be otherwise."""
+    if letter["held"]:
+        return f"rule {letter['rule']} holds it for review: --held replays it, or --id {letter['id']}"
     if letter["code"] != Fate.LATE.code:
         return "a statement or a table set it aside, and would do so again"
     if letter["window_end"] is None:
@@ -71,11 +70,9 @@ def why_it_stays(letter: dict[str, Any]) -> str:
     )
 
 
-def _can_return(letter: dict[str, Any], sources: set[str], judging: set[str]) -> bool:
-    """Whether a row was set aside before anybody saw it: by its source, or by the constraints of the statement that made it."""
-    if letter["statement"] is None:
-        return letter["source"] in sources
-    return letter["code"] == Fate.VIOLATION.code and letter["statement"] in judging
+def _is_held(letter: dict[str, Any], wanted: LetterFilter) -> bool:
+    """Held for review: who has reviewed it names it, or says that held ones are meant."""
+    return bool(letter["held"]) and letter["id"] not in wanted.ids and not wanted.with_held
 
 
 def _mended(letter: dict[str, Any], mended: Mapping[str, bytes | None] | None) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADER = "windrow-"
 _TOLD = (
     *("id", "code", "message", "source", "statement", "topic", "partition", "offset", "batch_id", "attempt", "arrived_at", "event_time"),
-    *("watermark", "late_by", "window_end"),
+    *("watermark", "late_by", "window_end", "rule", "label"),
 )
 _ROWS_AT_ONCE = 2_000
 

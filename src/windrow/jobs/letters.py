@@ -34,6 +34,10 @@ class LetterFilter:
     until: datetime | None = None
     # Those that were replayed as well.
     with_replayed: bool = False
+    # Only those of this rule.
+    rule: str | None = None
+    # In a replay: those that a rule holds for review as well.
+    with_held: bool = False
 
     def admits(self, letter: Mapping[str, Any]) -> bool:
         arrived = letter["arrived_at"]
@@ -44,6 +48,7 @@ class LetterFilter:
             and (self.since is None or (arrived is not None and arrived >= self.since))
             and (self.until is None or (arrived is not None and arrived < self.until))
             and (self.with_replayed or letter["replay"] is None)
+            and (self.rule is None or self.rule.lower() == (letter["rule"] or "").lower())
         )
 
 

@@ -19,6 +19,7 @@ from windrow.jobs.identity import LETTERS, restores_of
 from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
 from windrow.jobs.output_writers import OutputWriter
+from windrow.jobs.quarantine import Quarantine, letter_file
 from windrow.jobs.replays import Replay
 from windrow.jobs.rows import TOLD_APART_BY, KeptRows
 from windrow.jobs.tracing import Tracing
@@ -55,6 +56,7 @@ class Outputs:
         folder: Folder,
         job_id: str,
         stopping: threading.Event,
+        quarantine: Quarantine,
         kept: KeptRows | None = None,
         tracing: Tracing | None = None,
         check: Callable[[], None] = lambda: None,
@@ -66,6 +68,7 @@ class Outputs:
         self._folder = folder
         self._id = job_id
         self._stopping = stopping
+        self._quarantine = quarantine
         self._kept = kept
         self._tracing = tracing
         self._opening = Opening(spark, folder, job_id, stopping, check, failed)
@@ -157,9 +160,9 @@ class Outputs:
 
     def _write_letters(self, result: BatchResult, replay: Replay) -> None:
         buffer = BytesIO()
-        letters = to_table(result.dead_letters, replay.attempts)
+        letters = self._quarantine.marked(to_table(result.dead_letters, replay.attempts))
         pq.write_table(letters, buffer)
-        self._dead_letters.replace_atomically(f"batch-{result.batch_id:010d}.parquet", buffer.getvalue())
+        self._dead_letters.replace_atomically(letter_file(result.batch_id), buffer.getvalue())
         if self._letter_topic is not None:
             self._letter_topic.write(result.batch_id, letters)
 

@@ -1,10 +1,13 @@
-"""Dead letters repaired by expressions of the dialect, and judged without running their job. Starts a local Spark session."""
+"""Dead letters asked and repaired by expressions of the dialect, and judged without running their job.
+
+Who has no Spark session gets a local one.
+"""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
 # In a repair: the text of the row as it came, where the source has it, else its columns as JSON.
 RAW_COLUMN = "_raw"
-_PLACE = "_place"
+_PLACE, _MET = "_place", "_met"
 _NAME = "--repair"
 
 Letter = dict[str, Any]
@@ -53,11 +56,11 @@ class Outcome:
     why: str
 
 
-def repaired(job: Job, letters: Sequence[Letter], repair: str) -> tuple[Letter, ...]:
+def repaired(job: Job, letters: Sequence[Letter], repair: str, session: SparkSession | None = None) -> tuple[Letter, ...]:
     """Letters whose rows have what the repair sets; of each, its columns alone return."""
     assignments = parse_assignments(repair, _NAME)
     done: dict[str, Letter] = {}
-    spark = _session(job)
+    spark = session or _session(job)
     for stream, columns, own in _by_stream(job, letters):
         items = _compiled(job, stream, columns, assignments, repair)
         frame = _rows_of(spark, columns, own)
@@ -67,6 +70,17 @@ def repaired(job: Job, letters: Sequence[Letter], repair: str) -> tuple[Letter, 
             row = {**json.loads(own[place]["row"]), **json.loads(text)}
             done[own[place]["id"]] = {**own[place], "raw": None, "row": json.dumps(row, ensure_ascii=False)}
     return tuple(done[letter["id"]] for letter in letters)
+
+
+def meeting(job: Job, letters: Sequence[Letter], condition: Expr, session: SparkSession | None = None) -> frozenset[str]:
+    """The ids of those letters whose rows meet a condition. All of them are of one source or one statement's constraints."""
+    found: set[str] = set()
+    spark = session or _session(job)
+    for stream, columns, own in _by_stream(job, letters):
+        bound = _bound(job, stream, columns, {_MET: condition}, SourceText("", stream))[_MET]
+        met = _rows_of(spark, columns, own).selectExpr(_PLACE, f"coalesce({to_sql(bound)}, false) AS {_MET}").toArrow()
+        found.update(own[place]["id"] for place, is_met in zip(met[_PLACE].to_pylist(), met[_MET].to_pylist(), strict=True) if is_met)
+    return frozenset(found)
 
 
 def judge_letters(job: Job, letters: Sequence[Letter]) -> tuple[Outcome, ...]:
@@ -114,10 +128,12 @@ def _by_place(rows: DataFrame, place: str, fate: str) -> dict[int, int]:
 
 
 def _by_stream(job: Job, letters: Sequence[Letter]) -> list[tuple[str, tuple[ColumnDef, ...], list[Letter]]]:
-    """Letters by the source or the statement that judges their rows."""
+    """Letters by the source or the statement that judges their rows; a statement without constraints judges none."""
+    judging = {stage.name for stage in job.stages if isinstance(stage, Expect)}
     groups: dict[str, list[Letter]] = {}
     for letter in letters:
-        groups.setdefault(letter["statement"] or letter["source"], []).append(letter)
+        by = letter["statement"] if letter["statement"] in judging else letter["source"]
+        groups.setdefault(by, []).append(letter)
     found = []
     for name, own in groups.items():
         stage = job.stage(name)
@@ -134,17 +150,21 @@ def _compiled(
     for name, _ in assignments:
         if name.lower() not in known:
             raise UsageError("WR907", f'{stream} has no column "{name}" that a repair could set', f"it has: {', '.join(known.values())}")
+    return _bound(job, stream, columns, {known[name.lower()]: expr for name, expr in assignments}, SourceText(repair, _NAME))
+
+
+def _bound(job: Job, stream: str, columns: tuple[ColumnDef, ...], exprs: Mapping[str, Expr], source: SourceText) -> dict[str, Expr]:
     create = CreateStream(stream, (*columns, ColumnDef(RAW_COLUMN, STRING)), Options((Option("connector", "memory"),)))
     functions = tuple(_as_created(each) for each in job.functions)
-    source, folder = SourceText(repair, _NAME), Path(job.functions[0].folder if job.functions else "")
+    folder = Path(job.functions[0].folder if job.functions else "")
     found: dict[str, Expr] = {}
-    for name, expr in assignments:
+    for name, expr in exprs.items():
         # Each by itself: as in UPDATE, all of them see the row as it was.
-        select = Select((SelectItem(expr, known[name.lower()]),), NamedSource(stream))
+        select = Select((SelectItem(expr, name),), NamedSource(stream))
         stages = compile_script(Script((*functions, create, SelectStatement(select)), source), folder=folder).plan.jobs[0].stages
         match stages:
             case (Read(), FilterProject(items=(Item(expr=bound),)), Write()) if bound is not None:
-                found[known[name.lower()]] = bound
+                found[name] = bound
             case _:
                 hint = "SET price = ABS(price)"
                 raise UsageError("WR907", "a repair sets columns from the row itself, without aggregates, OVER or subqueries", hint)

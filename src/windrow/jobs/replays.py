@@ -72,10 +72,12 @@ class ReplayLog:
     folder: Folder
     _looked_at: float = field(default=float("-inf"), repr=False)
 
-    def ask_for(self, letters: Sequence[Letter]) -> None:
+    def ask_for(self, letters: Sequence[Letter], by_rules_of: int | None = None) -> None:
+        """``by_rules_of``: rules ask, for letters of that batch; they ask again for the same after a crash."""
         buffer = BytesIO()
         pq.write_table(pa.Table.from_pylist(list(letters), schema=SCHEMA), buffer)
-        self.folder.replace_atomically(f"{_REQUEST}{uuid.uuid4().hex}.parquet", buffer.getvalue())
+        name = uuid.uuid4().hex if by_rules_of is None else f"rules-{by_rules_of:010d}"
+        self.folder.replace_atomically(f"{_REQUEST}{name}.parquet", buffer.getvalue())
 
     def asked(self) -> dict[str, Letter]:
         """Every letter that was asked for, by its id."""
@@ -94,10 +96,14 @@ class ReplayLog:
     def is_waiting(self) -> bool:
         return bool(self.asked().keys() - self.taken().keys())
 
-    def plan(self, batch_id: int) -> Replay:
-        """What a batch takes: as noted where it ran before, else all that waits."""
+    def plan(self, batch_id: int, *, is_again: bool = False, at_once: bool = False) -> Replay:
+        """What a batch takes: as noted where it ran before, else all that waits.
+
+        One that runs again (``is_again``) took nothing if nothing is noted: what it wrote may be where it belongs already.
+        Batches in quick succession do not look each time, unless one must (``at_once``).
+        """
         now, first = time.monotonic(), self._looked_at == float("-inf")
-        if not first and now - self._looked_at < _LOOK_SECONDS:
+        if not first and not at_once and now - self._looked_at < _LOOK_SECONDS:
             return NO_REPLAY
         self._looked_at = now
         names = self.folder.names()
@@ -106,12 +112,17 @@ class ReplayLog:
         asked, taken = self.asked(), self.taken()
         name = _batch_file(batch_id)
         if name not in names:
-            waiting = sorted(asked.keys() - taken.keys())
-            if not waiting:
+            # Letters of a batch that runs again are no letters before it has run.
+            waiting = sorted(identity for identity in asked.keys() - taken.keys() if asked[identity]["batch_id"] < batch_id)
+            if is_again or not waiting:
                 return NO_REPLAY
             self.folder.replace_atomically(name, json.dumps(waiting).encode())
             taken.update(dict.fromkeys(waiting, batch_id))
         return Replay(tuple(asked[identity] for identity, batch in taken.items() if batch == batch_id))
+
+    def has_noted(self, batch_id: int) -> bool:
+        """Whether a batch has taken letters."""
+        return self.folder.exists(_batch_file(batch_id))
 
     def forget_after(self, batch_id: int) -> None:
         """Letters that later batches took wait again; letters of later batches will be set aside anew, so nobody asked for them yet."""

@@ -34,6 +34,7 @@ from windrow.jobs.outputs import Outputs
 from windrow.jobs.outside_view import OutsideView
 from windrow.jobs.pending import refuse_unfinished_rollback
 from windrow.jobs.progress import Progress
+from windrow.jobs.quarantine import Quarantine
 from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.jobs.rows import KeptRows, Rows
@@ -41,6 +42,7 @@ from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
 from windrow.model.policies import StateHome
+from windrow.observe.event import INFO, Event
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
 from windrow.observe.traces import Producers, batch_trace_id
@@ -142,6 +144,8 @@ class RunningJob:
         self._checkpoint = Checkpoint(self.folder)
         self._replays = ReplayLog(self.folder.child(REPLAYS))
         self._progress = Progress(job.name)
+        # Batches up to this one may have run before.
+        self._ran_before = -1
         limits = options.limit("state.max_bytes"), options.limit("state.max_groups")
         named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
         self._limits = {name: limit for name, limit in named if limit is not None}
@@ -177,6 +181,7 @@ class RunningJob:
             self._tracing = tracing(job, job_id, options)
             told = (job, job_id, self._recording.run, number_of(card), origin or Origin(), options)
             self._lineage = lineage_events(*told, look=lambda: self._progress.last)
+            self._quarantine = Quarantine(spark, self.job, self.folder.child(LETTERS), self._replays)
             self._outputs = self._make_outputs(job_id)
             self._progress.sink_errors = self._outputs.errors
         except BaseException:
@@ -191,7 +196,7 @@ class RunningJob:
         return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
 
     def _make_outputs(self, job_id: str) -> Outputs:
-        given = (self._spark, self.job, self._options, self.folder, job_id, self._is_stopping, self._kept, self._tracing)
+        given = (self._spark, self.job, self._options, self.folder, job_id, self._is_stopping, self._quarantine, self._kept, self._tracing)
         return Outputs(*given, check=self._lease.check, failed=self._on_output_failed)
 
     def start(self) -> None:
@@ -204,7 +209,8 @@ class RunningJob:
         self._lease.check()
         self._inputs.open()
         self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, self._state_rules(), facts=self._inputs.facts)
-        committed = self._checkpoint.last_committed()
+        committed, self._ran_before = self._checkpoint.last_committed(), self._checkpoint.last_planned()
+        self._quarantine.settle(committed)
         self._load_tables(committed)
         self._store.forget_after(committed)
         self._checkpoint.forget_unplanned_files(len(self.job.reads) + 1)
@@ -349,7 +355,7 @@ class RunningJob:
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
         rows = {} if frame is None else self._inputs.rows(frame, now)
-        replay = self._replays.plan(batch_id)
+        replay = self._replays.plan(batch_id, is_again=batch_id <= self._ran_before, at_once=frame is None)
         if replay.letters:
             rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)
         producers = None if self._tracing is None else Producers()
@@ -363,6 +369,10 @@ class RunningJob:
         self._progress.update(self._executor, result)
         self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=len(replay.letters))
         self._events.look()
+        for told in self._quarantine.settle(batch_id):
+            self._events.tell(
+                Event("letters.rule", told.rule.notify or INFO, self.job.name, batch_id, told.message, time.time(), told.details)
+            )
         if self._tracing is not None:
             self._tracing.committed(result, producers)
         self._leave_old_text()
@@ -386,6 +396,14 @@ class RunningJob:
         self._checkpoint.plan_empty(batch_id, time.time_ns() // 1_000_000)
         self._run_batch(batch_id, None)
         self._checkpoint.commit_empty(batch_id)
+
+    def _replay_what_waits(self) -> None:
+        """No more rows come in this run: what rules repaired of the last ones goes on now, each letter as often as its rule allows."""
+        while self._replays.is_waiting() and not self._is_ended and not self._is_stopping.is_set():
+            batch_id = self._executor.state.batch_id + 1
+            self._replay_alone(batch_id)
+            if not self._replays.has_noted(batch_id):
+                return
 
     def _commit(self, result: BatchResult, replay: Replay = NO_REPLAY, *, is_end: bool = False) -> None:
         """Everything a batch gave becomes durable, state last; each write can be repeated without effect.
@@ -444,6 +462,8 @@ class RunningJob:
                     # The lease was lost between two batches: the query was stopped from outside, which it takes for an end.
                     raise self._failure
                 self._check_that_spark_is_there()
+                if self._options.mode != "continuous":
+                    self._replay_what_waits()
                 if self._options.mode == "until_end" and not self._is_stopping.is_set() and not self._is_ended:
                     self._end()
                 if self._options.mode != "continuous" and not self._is_stopping.is_set():

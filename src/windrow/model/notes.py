@@ -52,6 +52,24 @@ class Alert:
 
 
 @dataclass(frozen=True)
+class LetterRule:
+    """What becomes of dead letters of one stream: the first rule that admits a letter decides.
+
+    ``codes`` are those of the letters that are meant, none of them means all; ``condition`` is asked of the row and of its text, ``_raw``.
+    ``repair`` is text such as ``SET price = ABS(price)``: rows return to the job, each up to ``replays`` times.
+    """
+
+    name: str
+    codes: tuple[str, ...] = ()
+    condition: Expr | None = None
+    label: str = ""
+    hold: bool = False
+    repair: str | None = None
+    replays: int = 1
+    notify: str | None = None
+
+
+@dataclass(frozen=True)
 class Notes:
     """``others`` are annotations that mean nothing to Windrow: (key, value)."""
 
@@ -61,4 +79,5 @@ class Notes:
     owner: str | None = None
     metrics: tuple[Metric, ...] = ()
     alerts: tuple[Alert, ...] = ()
+    letter_rules: tuple[LetterRule, ...] = ()
     others: tuple[tuple[str, str], ...] = ()

@@ -21,6 +21,7 @@ TYPES: dict[str, str] = {
     "watermark.moved": "a watermark that had stalled goes on",
     "window.late_burst": "more than 1 % of the rows since the last look came late, and at least 10",
     "letters.written": "rows were set aside",
+    "letters.rule": "rows were set aside that a [rule](dead-letters.md#rules) wants to be told of",
     "system.down": "a system outside does not answer, and is not called for a while",
     "system.up": "it answers again",
     "state.moved": "the state of a statement has moved to the executors",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
+from typing import TypeVar
 
 from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.asof import event_time_field
@@ -20,7 +21,7 @@ from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Call, Column, Star, walk
-from windrow.model.notes import Metric
+from windrow.model.notes import LetterRule, Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
 from windrow.model.statement import (
@@ -70,6 +71,7 @@ from windrow.plugins import FUNCTIONS, load_plugin
 
 CONSOLE_NAME = "out"
 _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
+_Note = TypeVar("_Note", Metric, LetterRule)
 
 
 def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", folder: str = ".") -> Plan:
@@ -82,7 +84,8 @@ def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", fo
     jobs = with_limits(_jobs_with_functions(script, _stages(script, catalog, bare_sink), folder), script, bare_names(script))
     jobs = name_jobs(jobs, file)
     measured = tuple(_measured_stages(script))
-    jobs = tuple(replace(job, metrics=_metrics_of(job, measured)) for job in jobs)
+    rules = tuple((name, rule) for name, each in _named(script) for rule in each.notes.letter_rules)
+    jobs = tuple(replace(job, metrics=_of_stages(job, measured), letter_rules=_of_stages(job, rules)) for job in jobs)
     alerts = tuple(alert for statement in lifetimes(script).current for alert in statement.notes.alerts)
     return Plan(jobs, annotations, tuple(_metrics(script)), alerts, file)
 
@@ -98,16 +101,20 @@ def _measured_stages(script: Script) -> Iterable[tuple[str, Metric]]:
         yield from ((name, metric) for metric in statement.notes.metrics)
 
 
-def _metrics_of(job: Job, measured: tuple[tuple[str, Metric], ...]) -> tuple[tuple[str, Metric], ...]:
+def _of_stages(job: Job, notes: Iterable[tuple[str, _Note]]) -> tuple[tuple[str, _Note], ...]:
+    """What is said of the stages of one job, each by the name of its stage."""
     spelling = {stage.name.lower(): stage.name for stage in job.stages}
-    return tuple((spelling[name.lower()], metric) for name, metric in measured if name.lower() in spelling)
+    return tuple((spelling[name.lower()], note) for name, note in notes if name.lower() in spelling)
 
 
 def _metrics(script: Script) -> Iterable[tuple[str, Metric]]:
+    return ((name, metric) for name, statement in _named(script) for metric in statement.notes.metrics)
+
+
+def _named(script: Script) -> Iterable[tuple[str, Statement]]:
     bare = iter(bare_names(script))
     for statement in lifetimes(script).current:
-        name = next(bare) if isinstance(statement, SelectStatement) else getattr(statement, "name", "")
-        yield from ((name, metric) for metric in statement.notes.metrics)
+        yield next(bare) if isinstance(statement, SelectStatement) else getattr(statement, "name", ""), statement
 
 
 def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) -> tuple[Job, ...]:

@@ -9,7 +9,7 @@ from enum import Enum
 from windrow.aggregates import takes_whole_rows
 from windrow.model.constraint import Constraint
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
-from windrow.model.notes import Alert, Metric
+from windrow.model.notes import Alert, LetterRule, Metric
 from windrow.model.policies import FieldPolicy, MissingTableRow, RowPolicy
 from windrow.model.query import Query
 from windrow.model.row_limits import StreamLimits
@@ -597,6 +597,8 @@ class Job:
     functions: tuple[PythonFunction, ...] = ()
     # By the stage whose rows they are about. No part of what the job computes, so they may change while it has state.
     metrics: tuple[tuple[str, Metric], ...] = ()
+    # Over dead letters, by the source or the query that they stand with. Like metrics, they may change while the job has state.
+    letter_rules: tuple[tuple[str, LetterRule], ...] = ()
     # How many bad, late and violating rows may come. They may change while the state stays.
     limits: tuple[StreamLimits, ...] = ()
 

@@ -1,4 +1,5 @@
-"""Annotations as typed values: ``@app`` and its like, metrics, which start with ``@metric`` and go on with ``@metric_...``, and alerts."""
+"""Annotations as typed values: ``@app`` and its like, metrics, which start with ``@metric`` and go on with ``@metric_...``,
+alerts, and rules over dead letters, which start with ``@quarantine``."""
 
 from __future__ import annotations
 
@@ -12,16 +13,17 @@ from typing import Any
 
 from windrow.errors import Diagnostic
 from windrow.model.expr import Expr
-from windrow.model.notes import Alert, Metric, MetricType, Notes
+from windrow.model.fate import FATE_CODES
+from windrow.model.notes import Alert, LetterRule, Metric, MetricType, Notes
 from windrow.model.statement import Annotation
 from windrow.sql.durations import UNITS, micros_of
 
 UNKNOWN, NOT_UNDERSTOOD = "WR270", "WR271"
 
 ABOUT = ("app", "version", "description", "owner")
-METRIC, ALERT = "metric", "alert"
-_PREFIX, _ALERT_PREFIX = "metric_", "alert_"
+METRIC, ALERT, QUARANTINE = "metric", "alert", "quarantine"
 LEVELS = ("info", "warning", "critical")
+EVENT_LEVELS = ("info", "warning", "error")
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 # A key that is this much like a known one is taken for a slip of the pen; any other key is the user's own.
 _CUTOFF = 0.8
@@ -31,7 +33,7 @@ ReadExpr = Callable[[str, int], Expr | Diagnostic]
 
 @dataclass(frozen=True)
 class ReadNotes:
-    """``places`` says which annotation gave each value of each metric and alert: (its number, key)."""
+    """``places`` says which annotation gave each value of each metric, alert and rule: (its number, key)."""
 
     notes: Notes
     faults: tuple[Diagnostic, ...]
@@ -51,7 +53,9 @@ def read_notes(annotations: Sequence[Annotation], read_expr: ReadExpr) -> ReadNo
     for annotation in annotations:
         reader.take(annotation)
     about: dict[str, Any] = reader.about
-    notes = Notes(**about, metrics=tuple(reader.metrics), alerts=tuple(reader.alerts), others=tuple(reader.others))
+    notes = Notes(
+        **about, metrics=tuple(reader.metrics), alerts=tuple(reader.alerts), letter_rules=tuple(reader.rules), others=tuple(reader.others)
+    )
     return ReadNotes(notes, tuple(reader.faults), reader.places)
 
 
@@ -61,6 +65,7 @@ class _Reader:
     about: dict[str, str] = field(default_factory=dict)
     metrics: list[Metric] = field(default_factory=list)
     alerts: list[Alert] = field(default_factory=list)
+    rules: list[LetterRule] = field(default_factory=list)
     others: list[tuple[str, str]] = field(default_factory=list)
     faults: list[Diagnostic] = field(default_factory=list)
     places: dict[tuple[int, str], Annotation] = field(default_factory=dict)
@@ -75,10 +80,14 @@ class _Reader:
             self._start(note)
         elif key == ALERT:
             self._start_alert(note)
+        elif key == QUARANTINE:
+            self._start_rule(note)
         elif key in METRIC_KEYS:
-            self._add(note, key)
+            self._add(note, key, METRIC_KEYS, METRIC, self.metrics, "orders_total")
         elif key in ALERT_KEYS:
-            self._add_to_alert(note, key)
+            self._add(note, key, ALERT_KEYS, ALERT, self.alerts, "TooManyOrders")
+        elif key in QUARANTINE_KEYS:
+            self._add(note, key, QUARANTINE_KEYS, QUARANTINE, self.rules, "wrong_decimals")
         else:
             self._other(note, key)
 
@@ -98,16 +107,20 @@ class _Reader:
         self.alerts.append(Alert(note.value))
         self.places[(len(self.alerts) - 1, ALERT)] = note
 
-    def _add(self, note: Annotation, key: str) -> None:
-        value = self._value(note, key, METRIC_KEYS[key], METRIC, len(self.metrics) - 1, "orders_total")
-        if value is not None:
-            self.metrics[-1] = replace(self.metrics[-1], **{key.removeprefix(_PREFIX): value})
+    def _start_rule(self, note: Annotation) -> None:
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", note.value) is None:
+            usable = re.sub(r"[^A-Za-z0-9_]+", "_", note.value).lower().strip("_").lstrip("0123456789_")
+            message = f'"{note.value}" cannot be the name of a rule over dead letters: letters, digits and _ only'
+            self._fault(note, NOT_UNDERSTOOD, message, f"-- @quarantine: {usable or 'wrong_decimals'}")
+        self.rules.append(LetterRule(note.value))
+        self.places[(len(self.rules) - 1, QUARANTINE)] = note
 
-    def _add_to_alert(self, note: Annotation, key: str) -> None:
-        value = self._value(note, key, ALERT_KEYS[key], ALERT, len(self.alerts) - 1, "TooManyOrders")
+    def _add(self, note: Annotation, key: str, keys: dict[str, Callable[[str], Any]], of: str, known: list[Any], example: str) -> None:
+        """A part of the metric, the alert or the rule before it."""
+        value = self._value(note, key, keys[key], of, len(known) - 1, example)
         if value is not None:
-            name = "hold" if key == "alert_for" else key.removeprefix(_ALERT_PREFIX)
-            self.alerts[-1] = replace(self.alerts[-1], **{name: value})
+            name = _FIELDS.get(key, key.removeprefix(f"{of}_"))
+            known[-1] = replace(known[-1], **{name: value})
 
     def _value(self, note: Annotation, key: str, read: Callable[[str], Any], of: str, number: int, example: str) -> Any:
         """What belongs to the metric or alert before it; None where it is a fault."""
@@ -132,8 +145,8 @@ class _Reader:
         return found
 
     def _other(self, note: Annotation, key: str) -> None:
-        known = (*ABOUT, METRIC, *METRIC_KEYS, ALERT, *ALERT_KEYS)
-        is_meant = key.startswith(("metric_", "alert_"))
+        known = (*ABOUT, METRIC, *METRIC_KEYS, ALERT, *ALERT_KEYS, QUARANTINE, *QUARANTINE_KEYS)
+        is_meant = key.startswith(("metric_", "alert_", "quarantine_"))
         similar = get_close_matches(key, known, 1, 0.0 if is_meant else _CUTOFF)
         if similar:
             hint = f"did you mean @{similar[0]}? there are: {', '.join(f'@{each}' for each in known)}"
@@ -207,7 +220,57 @@ def _hold(value: str) -> int:
     return micros
 
 
-_ARTICLES = {METRIC: "a metric", ALERT: "an alert"}
+def _codes(value: str) -> tuple[str, ...]:
+    codes = tuple(code.strip().upper() for code in value.split(","))
+    known = sorted(code for code, _ in FATE_CODES.values() if code)
+    for code in codes:
+        if code not in known:
+            close = (get_close_matches(code, known, 1) or known)[0]
+            message = f'"{code}" is no code of a dead letter: they are {", ".join(known)}'
+            raise _BadValueError(message, f"-- @quarantine_code: {close}")
+    return tuple(dict.fromkeys(codes))
+
+
+def _yes(value: str) -> bool:
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    raise _BadValueError(f'"{value}" is neither true nor false', "-- @quarantine_hold: true")
+
+
+def _text(value: str) -> str:
+    if not value:
+        raise _BadValueError("a label is a text", "-- @quarantine_label: decimal comma")
+    return value
+
+
+def _times(value: str) -> int:
+    if value.isdecimal() and 1 <= int(value) <= MOST_REPLAYS:
+        return int(value)
+    message = f'"{value}" is no number of replays: a letter is replayed 1 to {MOST_REPLAYS} times by itself'
+    raise _BadValueError(message, "-- @quarantine_replays: 3")
+
+
+def _notify(value: str) -> str:
+    if value.lower() in EVENT_LEVELS:
+        return value.lower()
+    similar = get_close_matches(value.lower(), EVENT_LEVELS, 1)
+    message = f'"{value}" is no level of an event: it is one of {", ".join(EVENT_LEVELS)}'
+    raise _BadValueError(message, f"-- @quarantine_notify: {(similar or EVENT_LEVELS[1:])[0]}")
+
+
+MOST_REPLAYS = 100
+_ARTICLES = {METRIC: "a metric", ALERT: "an alert", QUARANTINE: "a rule over dead letters"}
+# Where the annotation and the field have different names.
+_FIELDS = {"alert_for": "hold", "quarantine_code": "codes"}
+QUARANTINE_KEYS: dict[str, Callable[[str], Any]] = {
+    "quarantine_code": _codes,
+    "quarantine_condition": str,
+    "quarantine_label": _text,
+    "quarantine_hold": _yes,
+    "quarantine_repair": str,
+    "quarantine_replays": _times,
+    "quarantine_notify": _notify,
+}
 ALERT_KEYS: dict[str, Callable[[str], Any]] = {
     "alert_condition": str,
     "alert_for": _hold,

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from windrow.catalog.scope import Binding, Missing, MissingQualifier, Scope, has_aggregate, walk_own
-from windrow.catalog.typing import infer, output_columns
-from windrow.check.agreement import family, may_be_boolean
+from windrow.catalog.typing import output_columns
+from windrow.check.agreement import family
 from windrow.check.blocks import Context, query_of
+from windrow.check.row_expressions import row_expression
 from windrow.check.suggestions import column_hint
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Column, Exists, InQuery, Over, ScalarQuery, walk
 from windrow.model.notes import Metric, MetricType
 from windrow.model.place import Span
 from windrow.model.statement import Annotation, CreateStream, CreateTable, InsertInto, Statement
@@ -141,33 +140,11 @@ class _Place:
         condition = self.metric.condition
         if condition is None:
             return
-        if any(isinstance(node, Over | ScalarQuery | InQuery | Exists) for node in walk(condition)):
-            message = "the condition of a metric is asked of each row by itself: no subquery and no OVER"
-            yield Diagnostic("WR271", message, self.span("metric_condition"), "compute it in the query, and name the result here")
-            return
-        scope = Scope(context.catalog, (Binding("", self.columns or ()),))
-        faults = []
-        for node in walk_own(condition):
-            if isinstance(node, Column) and isinstance(scope.resolve(node), Missing | MissingQualifier):
-                faults.append(self._missing(node.name, "metric_condition", node))
-            elif isinstance(node, Call) and context.catalog.function(node.name) is None:
-                span = node.name_span or node.span
-                faults.append(Diagnostic("WR271", f"unknown function {node.name}", span, "SHOW FUNCTIONS lists every function"))
-        yield from faults
-        if faults:
-            return
-        type_ = infer(condition, scope)
-        if has_aggregate(condition, context.catalog):
-            message = "the condition of a metric is asked of each row, so it has no aggregate"
-            yield Diagnostic("WR271", message, self.span("metric_condition"), "aggregate in the query, and name the result here")
-        elif not may_be_boolean(type_):
-            message = f"the condition of a metric is true or false, and this is {type_}"
-            yield Diagnostic("WR271", message, self.span("metric_condition"), "-- @metric_condition: price > 0")
+        yield from row_expression(condition, self.columns or (), context, "@metric_condition", "the condition of a metric")
 
     def _column(self, name: str) -> ColumnDef | None:
         return next((column for column in self.columns or () if column.name.lower() == name.lower()), None)
 
-    def _missing(self, name: str, key: str, node: Column | None = None) -> Diagnostic:
+    def _missing(self, name: str, key: str) -> Diagnostic:
         names = [column.name for column in self.columns or ()]
-        span = self.span(key) if node is None or node.span is None else node.span
-        return Diagnostic("WR272", f'unknown column "{name}" in @{key}', span, column_hint(name, [("the statement", names)]))
+        return Diagnostic("WR272", f'unknown column "{name}" in @{key}', self.span(key), column_hint(name, [("the statement", names)]))

@@ -44,6 +44,10 @@ SCHEMA = pa.schema(
         ("row", pa.string()),
         # The name of the constraint that a row violates.
         ("constraint", pa.string()),
+        # The rule over dead letters that admitted it, what that rule calls it, and whether it holds it for review.
+        ("rule", pa.string()),
+        ("label", pa.string()),
+        ("held", pa.bool_()),
     ]
 )
 
