@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 from windrow.catalog.numeric import common_type
 from windrow.catalog.time_bounds import Equality, SideName, equality_of
-from windrow.model.expr import Cast, Column, Expr, walk
+from windrow.model.expr import Cast, Column, Expr, Literal, walk
 from windrow.model.types import TIMESTAMP, TIMESTAMP_NTZ, UNKNOWN, ColumnDef, DataType
 from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.stages import Side
+
+_ONE_KEY = Literal(1)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class JoinSides:
         return "none" if not found else "both" if len(found) > 1 else found.pop() or "none"
 
     def keys(self, conditions: list[Expr]) -> JoinKeys:
-        """Equalities of something on the left and something on the right."""
+        """Equalities of something on the left and something on the right. Without any, all rows have one key: every two may be a pair."""
         pairs: list[tuple[Expr, Expr]] = []
         meets: list[bool] = []
         used: list[Expr] = []
@@ -58,6 +60,8 @@ class JoinSides:
                 pairs.append(self.key_pair(equal if sides == ("left", "right") else Equality(equal.right, equal.left, equal.nulls_meet)))
                 meets.append(equal.nulls_meet)
                 used.append(condition)
+        if not pairs:
+            return JoinKeys(((_ONE_KEY, _ONE_KEY),), (False,), ())
         return JoinKeys(tuple(pairs), tuple(meets), tuple(used))
 
     def key_pair(self, equal: Equality) -> tuple[Expr, Expr]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.catalog.scope import Binding
-from windrow.catalog.time_bounds import conjuncts, equality_of
 from windrow.check.blocks import Block, Context
-from windrow.check.rules.join_bound import bound_of, is_bounded, side_of
+from windrow.check.rules.join_bound import bound_of, is_bounded
 from windrow.errors import Diagnostic
 from windrow.model.expr import Expr
 from windrow.model.query import EmitChanges, Join, JoinKind, NamedSource
@@ -71,8 +70,6 @@ def _judge_streams(block: Block, join: Join, right: Binding) -> Iterator[Diagnos
     scope = block.scopes.rows
     conditions = [expr for expr in (join.on, block.select.where) if expr is not None]
     usable = _usable(conditions, join, block)
-    if not join.using and not _has_equality(usable, right, block):
-        yield _gap("a join of two streams without an equality is", block, join, f"add an equality: ON a.key = {right.name}.key")
     if join.within is not None or bound_of(usable, right, scope) is not None:
         return
     if block.select.window is not None and not is_bounded(conditions, right, scope):
@@ -147,16 +144,6 @@ def _usable(conditions: list[Expr], join: Join, block: Block) -> list[Expr]:
     if all(each.kind in (JoinKind.INNER, JoinKind.CROSS) for each in block.select.joins):
         return conditions
     return [] if join.on is None else [join.on]
-
-
-def _has_equality(conditions: list[Expr], right: Binding, block: Block) -> bool:
-    for expr in conditions:
-        for part in conjuncts(expr):
-            if (equal := equality_of(part)) is not None:
-                sides = {side_of(equal.left, right, block.scopes.rows), side_of(equal.right, right, block.scopes.rows)}
-                if sides == {"left", "right"}:
-                    return True
-    return False
 
 
 def _gap(what: str, block: Block, join: Join | None, hint: str) -> Diagnostic:
