@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from windrow.model.expr import Call, Expr, Literal, SortKey
+from windrow.model.expr import Binary, Call, Expr, Interval, Literal, SortKey
 from windrow.sql.words import UNIT_SPELLINGS
 
 _NAMES = {
@@ -130,12 +130,34 @@ def _json_aggregate(call: Call) -> Expr:
     return Call("to_json", (items,), span=call.span, name_span=call.name_span) if len(call.args) == 1 else call
 
 
+def _without_precision(call: Call) -> Call:
+    """CURRENT_TIMESTAMP(3): every time has microseconds here."""
+    match call.args:
+        case (Literal(value=int(digits)),) if 0 <= digits <= _MOST_DIGITS:
+            return replace(call, args=())
+        case _:
+            return call
+
+
+def _moved(call: Call) -> Expr:
+    """DATE_ADD(ts, INTERVAL 1 DAY) of MySQL and BigQuery; Spark's own moves a date by a number of days."""
+    match call.args:
+        case (time, (Interval() | Call(name="make_ym_interval")) as length):
+            return Binary("-" if call.name.lower() in _BACK else "+", time, length, span=call.span)
+        case _:
+            return call
+
+
+_MOST_DIGITS = 9
+_BACK = frozenset({"date_sub", "timestamp_sub", "datetime_sub"})
 _RULES: dict[str, Callable[[Call], Expr]] = {
     **dict.fromkeys(_PERCENTILES, _percentile),
     **dict.fromkeys(_APPROXIMATE, _approximate),
     **dict.fromkeys(_PATTERNED, _patterned),
     **dict.fromkeys(("timestamp_trunc", "datetime_trunc"), _truncated),
     **dict.fromkeys(("jsonb_agg", "json_agg", "json_arrayagg"), _json_aggregate),
+    **dict.fromkeys(("current_timestamp", "localtimestamp", "now"), _without_precision),
+    **dict.fromkeys((*_BACK, "date_add", "timestamp_add", "datetime_add"), _moved),
     "array_length": _array_length,
     "to_hex": _to_hex,
     "to_timestamp_ltz": _timestamp_ltz,

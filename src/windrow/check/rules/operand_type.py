@@ -10,7 +10,7 @@ from windrow.check.agreement import are_comparable, can_calculate, family, is_op
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Between, Binary, Call, Case, Expr, Index, InList, InQuery, IsDistinct, Literal, Node, Unary, walk
-from windrow.model.types import BOOLEAN, STRING, TIMESTAMP, Array, DataType, Map, Struct
+from windrow.model.types import BOOLEAN, INTEGERS, STRING, TIMESTAMP, Array, DataType, Map, Struct
 from windrow.sql import render_expr
 from windrow.sql.words import quote_name
 
@@ -28,6 +28,8 @@ def _judge(node: Node, scope: Scope) -> Iterator[Diagnostic]:
     match node:
         case Binary(op=op) if op in _ARITHMETIC:
             yield from _arithmetic(node, scope)
+        case Binary(op="&" | "|" | "^"):
+            yield from _bits(node, scope)
         case Binary(op=op, left=left, right=right) if op in _COMPARISONS:
             yield from _comparison(op, left, right, scope, node)
         case Binary(op="AND" | "OR" as op, left=left, right=right):
@@ -101,6 +103,18 @@ def _arithmetic_hint(node: Binary, left: DataType, right: DataType) -> str:
         time = node.left if family(left) == "time" else node.right
         return f"a time moves by an interval: {render_expr(time)} {node.op} INTERVAL '1' SECOND"
     return "both sides must be numbers"
+
+
+def _bits(node: Binary, scope: Scope) -> Iterator[Diagnostic]:
+    for side in (node.left, node.right):
+        type_ = infer(side, scope)
+        if type_ in INTEGERS or is_open(type_):
+            continue
+        left, right = render_expr(node.left), render_expr(node.right)
+        instead = {"^": f"a power is POWER({left}, {right})", "|": f"texts are joined by CONCAT({left}, {right})", "&": "both is AND"}
+        message = f"{node.op} works on the bits of whole numbers, and {render_expr(side)} is {type_}"
+        yield Diagnostic("WR223", message, node.span or side.span, f"CAST({render_expr(side)} AS BIGINT); {instead[node.op]}")
+        return
 
 
 def _comparison(op: str, left: Expr, right: Expr, scope: Scope, at: Node) -> Iterator[Diagnostic]:
