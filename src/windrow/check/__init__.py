@@ -47,6 +47,7 @@ from windrow.check.rules.ordinal import ordinal
 from windrow.check.rules.outage import outage
 from windrow.check.rules.over import over
 from windrow.check.rules.python_function import python_function
+from windrow.check.rules.reserved_column import reserved_column
 from windrow.check.rules.star import star
 from windrow.check.rules.subquery import subquery
 from windrow.check.rules.table_key import table_key
@@ -79,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     drop,
     circular_definition,
     duplicate_column,
+    reserved_column,
     listed_column,
     unknown_relation,
     no_source,

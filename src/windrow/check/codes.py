@@ -8,6 +8,7 @@ CODES: dict[str, str] = {
     "WR203": "a definition names a column twice",
     "WR204": "DROP of something of another kind, or that is still used",
     "WR205": "a listed column that the connector does not have, or has with another type",
+    "WR206": "a column with a name that rows use while they are computed",
     "WR210": "unknown stream or table",
     "WR211": "the same name twice in FROM",
     "WR212": "unknown qualifier before a column",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -88,3 +89,19 @@ def system_column(name: str) -> SystemColumn | None:
 
 
 ROW_COLUMNS: tuple[SystemColumn, ...] = tuple(c for c in SYSTEM_COLUMNS if c.origin is Origin.ROW)
+
+_HIDDEN = re.compile(
+    "_(t|row|rows|fate|fate_in|pass|judged|slice|raw_text|seq|own_mark|source_mark|source_partition|greatest|behind|passed|included|aside"
+    "|arrived|is_new|place|current|until|window_rows|row_time|which_source|tick|k[0-9]+|a[0-9]+_.*|clock[0-9]+|warned[0-9]+"
+    "|l[0-9]+(k[0-9]+|o))",
+    re.IGNORECASE,
+)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether rows have a column of that name while they are computed, so that no column of a user may have it.
+
+    >>> is_hidden("_T"), is_hidden("_k0"), is_hidden("_id"), is_hidden("t")
+    (True, True, False, False)
+    """
+    return _HIDDEN.fullmatch(name) is not None
