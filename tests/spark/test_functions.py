@@ -55,7 +55,7 @@ def test_update(spark: SparkSession, tmp_path: Path) -> None:
     save(with_result(each, values) for group in groups for each, values in zip(group, results(spark, group, tmp_path), strict=True))
 
 
-@pytest.mark.parametrize("examples", queries(list(load().values())), ids=lambda group: f"{group[0].name}-{group[-1].name}")
+@pytest.mark.parametrize("examples", list(queries(list(load().values()))), ids=lambda group: f"{group[0].name}-{group[-1].name}")
 def test_calls_give_what_the_page_says(spark: SparkSession, tmp_path: Path, examples: Sequence[Example]) -> None:
     found = dict(zip(examples, results(spark, examples, tmp_path), strict=True))
     wrong = {

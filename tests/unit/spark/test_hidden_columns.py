@@ -18,7 +18,7 @@ def test_the_row_protocol_is_hidden(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"{prefix}0" for prefix in PREFIXES), over_aggregate.IS_NEW, over_aggregate.ORDER, over_aggregate.key_name(1, 2)]
+    "name", [*(f"{prefix}0" for prefix in sorted(PREFIXES)), over_aggregate.IS_NEW, over_aggregate.ORDER, over_aggregate.key_name(1, 2)]
 )
 def test_numbered_columns_and_those_of_over_are_hidden(name: str) -> None:
     assert is_hidden(name)
