@@ -38,7 +38,18 @@ BUCKETS = 2
 # By their SQL, which is what a folder keeps.
 TEXTS: dict[str, Text] = {}
 CALLS = ("COUNT(*)", "SUM(v)", "MIN(v)", "MAX(v)", "AVG(v)")
+# The same aggregates of another expression.
+DOUBLED = {call: call.replace("(v)", "(v * 2)") for call in CALLS}
 _TYPES = {"n": pa.int64(), "s": pa.int64(), "m": pa.int32()}
+
+
+def column_of(call: str) -> str:
+    """What the column of an aggregate is called, whatever stands below it.
+
+    >>> column_of("SUM(v * 2)")
+    'c_sum'
+    """
+    return f"c_{call.partition('(')[0].lower()}"
 
 
 class Row(NamedTuple):
@@ -70,7 +81,7 @@ class Text:
         return row.key if self.is_keyed else row.key.upper()
 
     def sql(self) -> str:
-        items = "".join(f", {call} AS c{CALLS.index(call)}" for call in self.calls)
+        items = "".join(f", {call} AS {column_of(call)}" for call in self.calls)
         kind = f"TUMBLING({self.size}s{{}})" if self.size == self.advance else f"SLIDING({self.size}s, {self.advance}s{{}})"
         kind = kind.format(f" OFFSET {self.offset}s" if self.offset else "")
         key = "k" if self.is_keyed else "UPPER(k)"
@@ -85,7 +96,7 @@ class Text:
 
 
 class Said(NamedTuple):
-    """One emission: values by call. None where nothing is said of it. ``is_old``: of the text before a cut."""
+    """One emission: values by column. None where nothing is said of it. ``is_old``: of the text before a cut."""
 
     batch: int
     key: str
@@ -237,7 +248,8 @@ class _Run:
         for item in stage.aggregates:
             for part, column in part_names(item).items():
                 is_least = item.call.name == "MIN"
-                columns[column] = pa.array([_part(part, values, is_least) for values in groups.values()], _TYPES[part])
+                told = ([_below(render_expr(item.call), value) for value in values] for values in groups.values())
+                columns[column] = pa.array([_part(part, values, is_least) for values in told], _TYPES[part])
         return pa.table(columns)
 
     def _said(self, stage: Aggregate, batch: int, row: Mapping[str, Any]) -> Said:
@@ -247,7 +259,7 @@ class _Run:
             parts = {part: row[column] for part, column in part_names(item).items()}
             call = render_expr(item.call)
             value = parts["s"] / parts["n"] if item.call.name == "AVG" and parts["n"] else next(iter(parts.values()))
-            values.append((call, None if row[START] < begins.get(call, row[START]) else value))
+            values.append((column_of(call), None if row[START] < begins.get(call, row[START]) else value))
         assert row[END] > row[START]
         is_old = stage.cut is not None and stage.cut.is_before
         return Said(batch, row["_k0"], row[START], tuple(sorted(values)), row[END], is_old)
@@ -305,18 +317,24 @@ def expected(rows: Iterable[Row], text: Text) -> dict[tuple[str, int], dict[str,
         for start in range(last - (size - 1) // advance * advance, last + 1, advance):
             if start <= row.at < start + size:
                 windows.setdefault((text.key_of(row), start), []).append(row.value)
-    return {window: {call: _value(call, values) for call in text.calls} for window, values in windows.items()}
+    return {window: {column_of(call): _value(call, values) for call in text.calls} for window, values in windows.items()}
 
 
-def _value(call: str, values: list[int]) -> int | float:
-    match call:
-        case "COUNT(*)":
+def _below(call: str, value: int) -> int:
+    """What stands below an aggregate."""
+    return value * 2 if "v * 2" in call else value
+
+
+def _value(call: str, taken: list[int]) -> int | float:
+    values = [_below(call, value) for value in taken]
+    match column_of(call):
+        case "c_count":
             return len(values)
-        case "SUM(v)":
+        case "c_sum":
             return sum(values)
-        case "MIN(v)":
+        case "c_min":
             return min(values)
-        case "MAX(v)":
+        case "c_max":
             return max(values)
         case _:
             return sum(values) / len(values)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.property.changed_job import CALLS, SECOND, PlainJob, Row, Text, expected
+from tests.property.changed_job import CALLS, SECOND, PlainJob, Row, Text, column_of, expected
 from windrow.changes import ChangeClass
 
 QUICK = settings(phases=(Phase.generate,), max_examples=6, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
@@ -75,11 +75,12 @@ def check(home: str, change: tuple[Text, Text], batches: list[list[Row]], cut: i
         if one in before:
             assert dict(one.values) == of_old[window]
             continue
-        for call, value in one.values:
-            if call in old.calls or one.start > latest:
-                assert value == of_new[window][call]
+        had = {column_of(call) for call in old.calls}
+        for column, value in one.values:
+            if column in had or one.start > latest:
+                assert value == of_new[window][column]
             else:
-                assert value in (None, of_new[window][call]), "a window that was open has no value, or a whole one"
+                assert value in (None, of_new[window][column]), "a window that was open has no value, or a whole one"
 
 
 @pytest.mark.parametrize("home", HOMES)

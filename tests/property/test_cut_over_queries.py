@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.property.changed_job import CALLS, SECOND, PlainJob, Row, Said, Text, expected
+from tests.property.changed_job import CALLS, DOUBLED, SECOND, PlainJob, Row, Said, Text, expected
 
 QUICK = settings(phases=(Phase.generate,), max_examples=12, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
 SLOW = settings(QUICK, max_examples=1000)
@@ -29,9 +29,9 @@ def texts(draw: st.DrawFn) -> Text:
 
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[Text, Text]:
-    """A text and another one: another filter, other keys, other windows, more lateness, and whatever else."""
+    """A text and another one: another filter, other keys, other windows, more lateness, other sums in the same columns."""
     old = draw(texts())
-    new = replace(draw(texts()), calls=old.calls)
+    new = replace(draw(texts()), calls=tuple(DOUBLED[call] if draw(st.booleans()) else call for call in old.calls))
     new = replace(new, is_keyed=draw(st.booleans()), offset=draw(st.sampled_from([0, 0, 5])))
     return old, new
 
@@ -143,6 +143,17 @@ def test_a_rollback_in_the_midst_of_it_is_as_if_nothing_had_been(home: str) -> N
     holds()
 
 
+def test_a_window_has_a_value_in_every_column_that_both_texts_have(tmp_path: Path) -> None:
+    job, old = PlainJob(tmp_path), Text(("SUM(v)",))
+    new = replace(old, calls=("SUM(v * 2)",))
+    job.run(old, [[Row("a", 3, 1 * SECOND)]])
+    review = job.switch(new).review()
+    assert (review.klass.value, review.cut is not None) == ("E", True)
+    job.switch(new).apply()
+    job.run(new, [[Row("a", 4, 2 * SECOND), Row("a", 5, 12 * SECOND)]], is_end=True)
+    assert [(one.start // SECOND, dict(one.values)) for one in job.said] == [(0, {"c_sum": 7}), (10, {"c_sum": 10})]
+
+
 def test_no_other_change_is_applied_while_windows_of_two_texts_are_open(tmp_path: Path) -> None:
     job, old = PlainJob(tmp_path), Text(("COUNT(*)",))
     second, third = replace(old, above=0), replace(old, above=3)
@@ -154,4 +165,4 @@ def test_no_other_change_is_applied_while_windows_of_two_texts_are_open(tmp_path
     assert job.switch(third).review().obstacles == []
     assert job.switch(third).apply() == 3
     job.run(third, [[Row("a", 1, 21 * SECOND)], [Row("a", 5, 45 * SECOND)]], is_end=True)
-    assert [(one.start // SECOND, dict(one.values)["COUNT(*)"]) for one in job.said] == [(0, 1), (10, 2), (40, 1)]
+    assert [(one.start // SECOND, dict(one.values)["c_count"]) for one in job.said] == [(0, 1), (10, 2), (40, 1)]

@@ -95,7 +95,7 @@ def test_each_window_is_of_one_text(spark: SparkSession, tmp_path: Path, home: s
         BEFORE.format(where=where, window=f"SLIDING({size}s, {advance}s) ALLOWED_LATENESS 10s")
         for where, (size, advance) in ((" WHERE v > 1", old), (" WHERE v > 3", new))
     ]
-    after = texts[1].replace("SUM(v) AS total", "SUM(v) AS total, MAX(v) AS top")
+    after = texts[1].replace("SUM(v) AS total", "SUM(v * 2) AS total, MAX(v) AS top")
     folder.put(3)
     folder.run(texts[0])
     review = windrow.apply(folder.compiled(after), state=tmp_path / "state", watch=0)[0]
@@ -111,7 +111,9 @@ def test_each_window_is_of_one_text(spark: SparkSession, tmp_path: Path, home: s
     assert set(status.ledger.statements) == {"o"}
     said = {(k, seconds(s)): row for (k, s, _), row in folder.said().items()}
     of_old, of_new = folder.expected(*old, 1), folder.expected(*new, 3)
-    wanted = {one: values for one, values in of_old.items() if one[1] < cut} | {one: v for one, v in of_new.items() if one[1] >= cut}
+    wanted = {one: values for one, values in of_old.items() if one[1] < cut} | {
+        one: (n, 2 * total) for one, (n, total) in of_new.items() if one[1] >= cut
+    }
     assert {one: (row["n"], row["total"]) for one, row in said.items()} == wanted
     assert all((row.get("top") is None) == (one[1] < cut) for one, row in said.items())
 

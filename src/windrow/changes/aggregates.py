@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from windrow.changes.classes import Change, ChangeClass
@@ -48,16 +48,17 @@ _AFTER = ("columns", "order_by", "limit", "key", "headers", "subqueries")
 def aggregate_changes(title: str, before: Mapping[str, Any], after: Mapping[str, Any], reader: str | None) -> Iterator[Change]:
     """``reader`` is the statement that keeps what is made of its emissions, if there is one."""
     yield from _calls(title, before, after)
+    unseen = _new_calls(before, after)
     done: set[str] = set()
     for path, old, new in field_changes(before, after):
         field = path.partition(".")[0].partition("[")[0]
         if field == "aggregates":
             continue
         if field == "having":
-            yield from _having(title, before, after, reader)
+            yield from _having(title, before, after, reader, unseen)
         elif field in _AFTER:
             if field not in done:
-                yield _output(title, field, before, after, reader)
+                yield from _output(title, field, before, after, reader, unseen)
             done.add(field)
         else:
             yield _by_rule(title, path, old, new)
@@ -80,7 +81,7 @@ def _calls(title: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> I
             yield Change(title, f"{call} is new", ChangeClass.RESHAPED, "it has seen no row yet", state, added_call=call)
 
 
-def _having(title: str, before: Mapping[str, Any], after: Mapping[str, Any], reader: str | None) -> Iterator[Change]:
+def _having(title: str, before: Mapping[str, Any], after: Mapping[str, Any], reader: str | None, unseen: Sequence[str]) -> Iterator[Change]:
     old, new = before.get("having"), after.get("having")
     what = f"HAVING is {shown(new)}, and was {shown(old)}"
     if reader is not None:
@@ -90,7 +91,7 @@ def _having(title: str, before: Mapping[str, Any], after: Mapping[str, Any], rea
     elif not emits_once(after) or not emits_once(before):
         refused = "groups that emit more than once remember what HAVING let out, by the old condition"
         yield Change(title, what, ChangeClass.INPUT, "it is asked again with every emission", _NEVER, refused)
-    elif any(call in str(new) for call in _new_calls(before, after)):
+    elif _asks_for(new, unseen):
         refused = "windows that are open now have no value of the new aggregate, and HAVING would hold them all back"
         yield Change(title, what, ChangeClass.INPUT, "it asks for an aggregate that is new", _NEVER, refused)
     else:
@@ -107,15 +108,44 @@ def emits_once(stage: Mapping[str, Any]) -> bool:
     return stage.get("emits", {}) == {"on_close": True} and not stage.get("allowed_lateness_us")
 
 
-def _output(title: str, field: str, before: Mapping[str, Any], after: Mapping[str, Any], reader: str | None) -> Change:
+def _asks_for(value: object, calls: Sequence[str]) -> bool:
+    return any(call in str(value) for call in calls)
+
+
+def _output(
+    title: str, field: str, before: Mapping[str, Any], after: Mapping[str, Any], reader: str | None, unseen: Sequence[str]
+) -> Iterator[Change]:
     old, new = before.get(field), after.get(field)
-    what = _columns_told(old or [], new or []) if field == "columns" else f"{field.replace('_', ' ')} is {shown(new)}, and was {shown(old)}"
-    is_more = field == "columns" and all(each in (new or ()) for each in old or ())
-    if reader is not None and not is_more:
-        return Change(
-            title, what, ChangeClass.INPUT, f"{reader} keeps what is made of its rows", _NEVER, "its groups would be a mix of both"
-        )
-    return Change(title, what, ChangeClass.AFTER_STATE, "made of the aggregates when a window emits", "kept as it is")
+    if field != "columns":
+        what = f"{field.replace('_', ' ')} is {shown(new)}, and was {shown(old)}"
+        if _asks_for(new, unseen):
+            yield _unseen_value(title, what, field.replace("_", " "))
+        else:
+            yield _made_of_state(title, what, reader)
+        return
+    had = {each["name"]: each["expr"] for each in old or ()}
+    other = [each for each in new or () if had.get(each["name"], each["expr"]) != each["expr"] and _asks_for(each["expr"], unseen)]
+    if other:
+        names = {each["name"] for each in other}
+        yield _unseen_value(title, _columns_told([each for each in old or () if each["name"] in names], other), " and ".join(sorted(names)))
+    # The rest, with these columns as they were.
+    rest = [{"name": each["name"], "expr": had[each["name"]]} if each in other else each for each in new or ()]
+    if rest != (old or []):
+        is_more = all(each in rest for each in old or ())
+        yield _made_of_state(title, _columns_told(old or [], rest), None if is_more else reader)
+
+
+def _unseen_value(title: str, what: str, of: str) -> Change:
+    """A value that windows have had until now, and would be without until they close."""
+    refused = f"windows that are open have not counted what {of} is made of now: it would be NULL in them, where it has a value"
+    reason = "it is another aggregate under the same name"
+    return Change(title, what, ChangeClass.INPUT, reason, _NEVER, refused, if_mixed="NULL in windows and groups that are open now")
+
+
+def _made_of_state(title: str, what: str, reader: str | None) -> Change:
+    if reader is None:
+        return Change(title, what, ChangeClass.AFTER_STATE, "made of the aggregates when a window emits", "kept as it is")
+    return Change(title, what, ChangeClass.INPUT, f"{reader} keeps what is made of its rows", _NEVER, "its groups would be a mix of both")
 
 
 def _columns_told(old: list[Mapping[str, Any]], new: list[Mapping[str, Any]]) -> str:

@@ -59,3 +59,5 @@ class Change:
     is_cut: bool = False
     # Whether it is made in windows that are open, so that they hold rows of both texts.
     is_mixed: bool = False
+    # What becomes of open windows and groups then, where it is more than that.
+    if_mixed: str = ""

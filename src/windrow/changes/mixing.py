@@ -38,7 +38,7 @@ def mixed(old: Job, new: Job, changes: Sequence[Change]) -> list[Change]:
         if not change.refused or isinstance(stage, Read | LoadTable) or stage is None:
             found.append(change)
         elif change.klass is ChangeClass.INPUT:
-            found.append(replace(change, refused="", state=_KEPT, is_mixed=True))
+            found.append(replace(change, refused="", state=change.if_mixed or _KEPT, is_mixed=True))
         elif change.klass is ChangeClass.RESHAPED and isinstance(stage, Aggregate) and stage.window is None and addable(change, stage):
             found.append(replace(change, refused="", state=_FROM_NOW, is_mixed=True))
         else:

@@ -39,6 +39,7 @@ def found(before: str, after: str) -> tuple[list[Change], tuple[str, ...]]:
         SUMS.replace("(1m)", "(5m)"),
         SUMS.replace("TUMBLING(1m)", "SLIDING(5m, 1m)"),
         SUMS.replace("SELECT k", "SELECT w").replace("BY k", "BY w").replace("SELECT w", "SELECT CAST(w AS STRING) AS k"),
+        SUMS.replace("SUM(v)", "SUM(v * 2)"),
         f"{SUMS} ALLOWED_LATENESS 1m",
         f"{SUMS} EMIT CHANGES",
         f"{SUMS} ALLOWED_LATENESS 1m HAVING SUM(v) > 1",
@@ -58,6 +59,11 @@ def test_what_is_cut_over(after: str) -> None:
         (SUMS, SUMS.replace("WINDOW TUMBLING(1m)", "WINDOW SESSION(1m)"), "SESSION windows of o begin where rows say"),
         (SUMS, SUMS.replace(" WINDOW TUMBLING(1m)", ""), "groups of o have no window"),
         (SUMS, f"{SUMS.replace('FROM t', 'FROM t WHERE w > 1')} LIMIT 5", "o has a LIMIT"),
+        (
+            SUMS.replace("TUMBLING", "SESSION"),
+            SUMS.replace("TUMBLING", "SESSION").replace("(v)", "(v * 2)"),
+            "have not counted what n is made of",
+        ),
         (SUMS, SUMS.replace("(1m)", "(5m) ON PROCESSING_TIME()"), "go by the time of arrival"),
         (SUMS, f"{SUMS.replace('(1m)', '(5m)')} LATE_DATA_STRATEGY INCLUDE_IN_NEXT", "late rows of o go to the next open window"),
         (SUMS + SINK, SUMS.replace("SUM(v)", "AVG(v)").replace("FROM t", "FROM t WHERE w > 1") + SINK, "column n of o would be BIGINT"),
@@ -128,6 +134,7 @@ FOREVER = "CREATE STREAM o AS SELECT k, SUM(v) AS n FROM t{} GROUP BY k"
         (FOREVER.format(""), FOREVER.format(" WHERE v > 1"), True),
         (FOREVER.format(""), FOREVER.format("").replace("AS n", "AS n, MAX(w) AS m"), True),
         (FOREVER.format(""), FOREVER.format("").replace("AS n", "AS n, COUNT(DISTINCT w) AS m"), False),
+        (FOREVER.format(""), FOREVER.format("").replace("SUM(v)", "SUM(v * 2)"), True),
         (SUMS, SUMS.replace("FROM t", "FROM t WHERE w > 1"), True),
         (SUMS.replace("TUMBLING", "SESSION"), SUMS.replace("TUMBLING", "SESSION").replace("FROM t", "FROM t WHERE w > 1"), True),
         (SUMS.replace("TUMBLING", "SESSION"), SUMS.replace("TUMBLING(1m)", "SESSION(2m)"), False),
@@ -138,3 +145,10 @@ def test_what_can_be_mixed(before: str, after: str, is_made: bool) -> None:
     changes = mixed(old, new, changes_between(job_to_json(old), job_to_json(new)))
     assert all(not change.refused for change in changes) is is_made
     assert any(change.is_mixed for change in changes) is is_made
+
+
+def test_a_column_that_becomes_null_when_mixed_says_so() -> None:
+    sessions = SUMS.replace("TUMBLING", "SESSION")
+    old, new = job_of(sessions), job_of(sessions.replace("SUM(v)", "SUM(v * 2)"))
+    changes = mixed(old, new, changes_between(job_to_json(old), job_to_json(new)))
+    assert [change.state for change in changes if change.is_mixed] == ["NULL in windows and groups that are open now"]
