@@ -7,91 +7,104 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from windrow.jobs.rehearsal import Rehearsal, RowPair
-    from windrow.jobs.switching import Review
 
 _NOTHING, _SAFE, _DECIDE = 0, 3, 4
+Record = Mapping[str, Any]
 
 
-def exit_of(review: Review) -> int:
-    if not review.changes:
+def exit_of(record: Record) -> int:
+    """Of a job without a batch nothing is kept, so nothing is to be decided."""
+    from windrow.changes import ChangeClass
+
+    if not record["changes"] or record["batch"] < 0:
         return _NOTHING
-    return _SAFE if review.klass.is_safe and review.can_apply else _DECIDE
+    return _SAFE if ChangeClass(record["class"]).is_safe and record["can_apply"] else _DECIDE
 
 
-def text_of(review: Review, *, can_mix: bool = False) -> str:
-    """``can_mix``: what is refused as it is could be made with rows of both texts."""
-    head = f"job {review.job}, version {review.version}, after batch {review.batch}"
-    if not review.changes:
-        return "\n".join([f"{head}: nothing has changed that its state depends on", *_unfinished(review)])
-    if review.batch < 0:
-        return f"job {review.job} has not come to its first batch: nothing is kept of it yet, and windrow run takes the new text"
+def text_of(record: Record, *, can_mix: bool = False, is_served: bool = False) -> str:
+    """What ``review_record`` tells, for people. ``can_mix``: what is refused as it is could be made with rows of both texts.
+
+    ``is_served``: a server stops the job and starts it again.
+    """
+    head = f"job {record['job']}, version {record['version']}, after batch {record['batch']}"
+    if not record["changes"]:
+        return "\n".join([f"{head}: nothing has changed that its state depends on", *_unfinished(record)])
+    if record["batch"] < 0:
+        return f"job {record['job']} has not come to its first batch: nothing is kept of it yet, and windrow run takes the new text"
     lines = [head]
-    titles = dict.fromkeys(change.statement for change in review.changes)
-    for title in titles:
+    for title in dict.fromkeys(change["statement"] for change in record["changes"]):
         lines.append(f"\n  {title}")
-        for change in review.changes:
-            if change.statement == title:
-                lines += [f"    {change.klass.value}  {change.what}", f"       why    {change.reason}", f"       state  {change.state}"]
-                lines += [f"       no     {change.refused}"] if change.refused else []
-    lines += ["", *_outcome(review, can_mix)]
+        for change in record["changes"]:
+            if change["statement"] == title:
+                lines += [
+                    f"    {change['class']}  {change['what']}",
+                    f"       why    {change['reason']}",
+                    f"       state  {change['state']}",
+                ]
+                lines += [f"       no     {change['refused']}"] if change["refused"] else []
+    lines += ["", *_outcome(record, can_mix, is_served)]
     return "\n".join(lines)
 
 
-def _unfinished(review: Review) -> list[str]:
+def _unfinished(record: Record) -> list[str]:
     """What is still under way of the change before."""
-    from windrow.jobs.switching import shown_time
-
     lines = []
-    if review.closing is not None and review.cut_until is not None:
-        at, until, version = shown_time(review.closing.at), shown_time(review.cut_until), review.closing.version
+    if (closing := record["closing"]) is not None:
+        at, until = _time(closing["at_us"]), _time(closing["done_at_us"])
+        version = closing["earlier_version"]
         lines.append(f"   windows that start before {at} UTC are of version {version}; they are done when the watermark reaches {until}")
-    if not review.is_final:
+    if not record["is_final"]:
         lines.append("   it was not seen to work yet: windrow apply watches it, windrow rollback goes back")
     return lines
 
 
-def _outcome(review: Review, can_mix: bool) -> list[str]:
-    held = ", ".join(f"{count:,} of {name}" for name, count in review.open_windows.items() if count) or "none"
-    lines = [f"  class    {review.klass.value}, {review.klass.meaning}", f"  open     windows and groups: {held}"]
-    if not review.can_apply:
-        told = {change.refused for change in review.changes if change.refused}
-        others = [each for each in review.obstacles if not any(each.endswith(refused[1:]) for refused in told)]
+def _outcome(record: Record, can_mix: bool, is_served: bool) -> list[str]:
+    from windrow.changes import ChangeClass
+
+    held = ", ".join(f"{count:,} of {name}" for name, count in record["open_windows"].items() if count) or "none"
+    lines = [f"  class    {record['class']}, {ChangeClass(record['class']).meaning}", f"  open     windows and groups: {held}"]
+    if not record["can_apply"]:
+        told = {change["refused"] for change in record["changes"] if change["refused"]}
+        others = [each for each in record["obstacles"] if not any(each.endswith(refused[1:]) for refused in told)]
         lines += [f"  no       {each}" for each in others]
         mix = ["           or --strategy mix: windows and groups that are open will hold rows of both texts"] if can_mix else []
+        rows = f"{record['rows_read_so_far']:,} rows so far"
         return [*lines, "  apply    refused: nothing is touched. Ways out: undo the change; or run the new text with a new --state",
-                f"           folder and outputs of its own: it reads its sources from the beginning ({review.rows_read:,} rows so far)",
-                *mix]  # fmt: skip
-    lines += _cut(review)
+                f"           folder and outputs of its own: it reads its sources from the beginning ({rows})", *mix]  # fmt: skip
+    lines += _cut(record)
     lines += [
         "  sources  go on where they were read up to; nothing is read again",
         "  outputs  what was written stays; rows of later batches are as the new text says",
         "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
     ]
-    lines += [f"  stays    {each}" for each in review.lasting]
-    seconds = max(review.load_seconds, 0.1)
+    lines += [f"  stays    {each}" for each in record["what_stays"]]
+    seconds, job = max(record["load_seconds"], 0.1), "the server stops the job for it" if is_served else "the job must not run"
     return [
         *lines,
-        f"  apply    the job must not run; the state took {seconds:.1f} s to load, and takes about as long to write",
+        f"  apply    {job}; the state took {seconds:.1f} s to load, and takes about as long to write",
         "           then the new version is watched for three batches; should it fail, this version comes back",
     ]
 
 
-def _cut(review: Review) -> list[str]:
-    from windrow.jobs.switching import shown_time
-
-    cut = review.cut
+def _cut(record: Record) -> list[str]:
+    cut = record["cut"]
     if cut is None:
         return []
-    assert review.cut_until is not None
-    names = " and ".join(cut.stages)
-    reached = "has not moved yet" if review.watermark is None else f"stands at {shown_time(review.watermark)}"
+    names, version = " and ".join(cut["statements"]), cut["earlier_version"]
+    reached = "has not moved yet" if cut["watermark_us"] is None else f"stands at {_time(cut['watermark_us'])}"
     return [
-        f"  cut      at {shown_time(cut.at)} UTC, the first time above every event time seen at which windows of both texts start:",
-        f"           windows of {names} that start before stay with version {cut.version}, late rows and corrections included,",
+        f"  cut      at {_time(cut['at_us'])} UTC, the first time above every event time seen at which windows of both texts start:",
+        f"           windows of {names} that start before stay with version {version}, late rows and corrections included,",
         "           those that start from then on are of the new text; each row is counted once",
-        f"           the watermark {reached}; version {cut.version} is done when it reaches {shown_time(review.cut_until)},",
+        f"           the watermark {reached}; version {version} is done when it reaches {_time(cut['done_at_us'])},",
         "           and until then no other change can be applied",
     ]
+
+
+def _time(micros: int) -> str:
+    from windrow.jobs.switching import shown_time
+
+    return shown_time(micros)
 
 
 _MOST_SHOWN = 40
@@ -106,9 +119,7 @@ def rehearsal_text(rehearsal: Rehearsal) -> str:
         f"  {rehearsal.same:,} rows are the same, {changed:,} differ, {only[1]:,} are of the old text alone, {only[0]:,} of the new alone",
     ]
     if rehearsal.review.cut is not None:
-        from windrow.jobs.switching import shown_time
-
-        lines.append(f"  here the cut was at {shown_time(rehearsal.review.cut.at)} UTC: the state is that of before these rows")
+        lines.append(f"  here the cut was at {_time(rehearsal.review.cut.at)} UTC: the state is that of before these rows")
     lines += [line for pair in rehearsal.differences[:_MOST_SHOWN] for line in _pair_text(pair)]
     more = len(rehearsal.differences) - _MOST_SHOWN
     return "\n".join([*lines, *([f"  ... and {more:,} more; --format json has them all"] if more > 0 else [])])

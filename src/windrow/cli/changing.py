@@ -5,6 +5,7 @@ Only ``apply`` starts Spark, to watch the new version.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from windrow.changes import Strategy as JobStrategy
     from windrow.cli.remote_changes import Remote
     from windrow.compiler import Compiled
+    from windrow.errors import UsageError
     from windrow.jobs.saved_text import Recompile
     from windrow.jobs.switching import JobSwitch, Review
 
@@ -29,6 +31,11 @@ class Strategy(Enum):
     cut = "cut"
     mix = "mix"
 
+
+# Why a server does not take an option.
+_ELSEWHERE = "on the server's machine: windrow plan FILE --rehearse --state DATA/jobs/NAME/state"
+_WATCHES = "a server watches every version that it applies, and goes back if it fails"
+_OWN = "a server runs its jobs with its own settings"
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Message = Annotated[str, typer.Option("--message", "-m", help="Why, for windrow history.", metavar="TEXT", show_default=False)]
@@ -49,6 +56,7 @@ WatchSeconds = Annotated[float, typer.Option("--watch-seconds", min=1, help="So 
 
 
 def plan_change(
+    context: typer.Context,
     file: SqlFile,
     env: Env = None,
     state: State = None,
@@ -62,14 +70,16 @@ def plan_change(
     server: AtServer = None,
 ) -> None:
     """Show what a changed file would do to the state of its jobs, and change nothing."""
-    if (remote := _remote(server, file, env, state)) is not None:
-        from windrow.cli.remote_changes import plan_there
-
-        plan_there(remote, form)
-        return
     from windrow.cli.change_text import exit_of
     from windrow.jobs.change_records import review_record
 
+    if (remote := _remote(server, file, env, state)) is not None:
+        from windrow.cli.remote_changes import plan_there
+
+        refuse_given(context, {"rehearse": _ELSEWHERE, "batches": _ELSEWHERE, "master": _OWN, "settings": _OWN})
+        jobs = plan_there(remote, form, strategy=strategy.value)["content"]["jobs"]
+        _exit(exit_code, map(exit_of, jobs))
+        return
     found = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
     if form is Form.json and not rehearse:
         _print_json([review_record(review) for _, review in found])
@@ -77,11 +87,16 @@ def plan_change(
         _print_reviews(found)
     if rehearse:
         _rehearse(file, env, found, _strategy(strategy), batches, master, settings, is_json=form is Form.json)
-    if exit_code:
-        raise typer.Exit(max((exit_of(review) for _, review in found), default=0))
+    _exit(exit_code, (exit_of(review_record(review)) for _, review in found))
+
+
+def _exit(is_wanted: bool, codes_of_jobs: Iterable[int]) -> None:
+    if is_wanted:
+        raise typer.Exit(max(codes_of_jobs, default=0))
 
 
 def apply_change(
+    context: typer.Context,
     file: SqlFile,
     env: Env = None,
     state: State = None,
@@ -98,7 +113,8 @@ def apply_change(
     if (remote := _remote(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import apply_there
 
-        apply_there(remote, yes=yes)
+        refuse_given(context, {"watch": _WATCHES, "watch_seconds": _WATCHES, "master": _OWN, "settings": _OWN})
+        apply_there(remote, yes=yes, message=message, strategy=strategy.value)
         return
     from windrow.jobs.switching import refused
 
@@ -170,11 +186,12 @@ def _rehearse(
 def _print_reviews(found: list[tuple[JobSwitch, Review]]) -> None:
     from windrow.changes import Strategy as JobStrategy
     from windrow.cli.change_text import text_of
+    from windrow.jobs.change_records import review_record
 
     texts = []
     for switch, review in found:
         can_mix = not review.can_apply and switch.review(JobStrategy.MIX).can_apply
-        texts.append(text_of(review, can_mix=can_mix))
+        texts.append(text_of(review_record(review), can_mix=can_mix))
     print("\n\n".join(texts))
 
 
@@ -223,6 +240,7 @@ def _tell_commit(job: str, commits: int) -> None:
 
 
 def roll_back(
+    context: typer.Context,
     file: SqlFile,
     env: Env = None,
     to: Version = None,
@@ -236,7 +254,8 @@ def roll_back(
     if (remote := _remote(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import roll_back_there
 
-        roll_back_there(remote, to, yes=yes)
+        refuse_given(context, {"settings": _OWN})
+        roll_back_there(remote, to, yes=yes, message=message)
         return
     from windrow.jobs.pending import pending_rollback
     from windrow.jobs.switching import rollback_target
@@ -256,6 +275,7 @@ def roll_back(
 
 
 def show_history(
+    context: typer.Context,
     file: SqlFile,
     env: Env = None,
     state: State = None,
@@ -268,7 +288,8 @@ def show_history(
     if (remote := _remote(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import history_there
 
-        history_there(remote, form)
+        refuse_given(context, {"settings": _OWN})
+        history_there(remote, form, text)
         return
     from windrow.jobs.change_records import version_records
     from windrow.jobs.job_versions import versions_of
@@ -281,10 +302,7 @@ def show_history(
             print(found.card["sql"])
             return
     if text is not None:
-        from windrow.errors import UsageError
-
-        there = ", ".join(str(record["version"]) for record in records)
-        raise UsageError(codes.BAD_VALUE, f"there is no version {text}", f"there are: {there}")
+        raise no_version(text, (record["version"] for record in records))
     if form is Form.json:
         _print_json(records)
         return
@@ -310,6 +328,23 @@ def _remote(server: str | None, file: str, env: str | None, state: str | None) -
     from windrow.cli.remote_changes import Remote
 
     return Remote(server, file, env or "")
+
+
+def refuse_given(context: typer.Context, why: Mapping[str, str]) -> None:
+    """Refuse options that a server does not take; ``why`` has the hint of each parameter."""
+    from windrow.errors import UsageError
+
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name in why and source is not None and source.name != "DEFAULT":
+            raise UsageError(codes.CONFLICT, f"--server and {parameter.opts[0]} exclude each other", why[name])
+
+
+def no_version(number: int, there: Iterable[int]) -> UsageError:
+    from windrow.errors import UsageError
+
+    return UsageError(codes.BAD_VALUE, f"there is no version {number}", f"there are: {', '.join(map(str, there))}")
 
 
 def _switches(file: str, state: str | None, settings: list[str] | None, env: str | None) -> list[JobSwitch]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from windrow.cli.arguments import Form
+from windrow.cli.change_text import text_of
 from windrow.cli.deployments import client_of, project_text
 from windrow.cli.files import read_sql, stem
 
@@ -39,48 +40,50 @@ class Remote:
     def client(self) -> Client:
         return client_of(self.server, None)
 
-    def made_plan(self) -> dict[str, Any]:
+    def made_plan(self, strategy: str, message: str) -> dict[str, Any]:
         pipeline, _, env = self.name.partition("@")
-        return self.client.plan(pipeline, read_sql(self.target), env=env, project=project_text(self.target))
+        sql, project = read_sql(self.target), project_text(self.target)
+        return self.client.plan(pipeline, sql, env=env, project=project, strategy=strategy, message=message)
 
 
-def plan_there(remote: Remote, form: Form) -> dict[str, Any]:
+def plan_there(remote: Remote, form: Form, *, strategy: str, message: str = "") -> dict[str, Any]:
     """Gives the plan, after it is shown."""
-    plan = remote.made_plan()
+    plan = remote.made_plan(strategy, message)
     if form is Form.json:
         print(json.dumps(plan))
         return plan
     print(f"plan {plan['id']}: {plan['deployment']}, version {plan['from_version'] or 'none'} -> {plan['to_version']}")
     for job in plan["content"]["jobs"]:
-        if not job["changes"]:
-            print(f"\njob {job['job']}: nothing has changed that its state depends on")
-        for change in job["changes"]:
-            print(f"\njob {job['job']}, {change['statement']}\n    {change['class']}  {change['what']}")
-            print(f"       why    {change['reason']}\n       state  {change['state']}")
-        for obstacle in job["obstacles"]:
-            print(f"    no       {obstacle}")
-        for stays in job["what_stays"]:
-            print(f"    stays    {stays}")
+        print(f"\n{text_of(job, is_served=True)}")
     return plan
 
 
-def apply_there(remote: Remote, *, yes: bool) -> None:
-    plan = plan_there(remote, Form.text)
+def apply_there(remote: Remote, *, yes: bool, message: str, strategy: str) -> None:
+    plan = plan_there(remote, Form.text, strategy=strategy, message=message)
     if plan["content"]["can_apply"] and not yes and not typer.confirm("\nApply it?"):
         raise typer.Exit(1)
     done = remote.client.apply(plan["id"], key=plan["id"])
     print(f"{plan['deployment']}: {done['step']}")
 
 
-def roll_back_there(remote: Remote, to: int | None, *, yes: bool) -> None:
+def roll_back_there(remote: Remote, to: int | None, *, yes: bool, message: str) -> None:
     if not yes and not typer.confirm(f"Take {remote.name} back to {'the version before' if to is None else f'version {to}'}?"):
         raise typer.Exit(1)
-    print(f"{remote.name}: {remote.client.rollback(remote.name, to)['step']}")
+    print(f"{remote.name}: {remote.client.rollback(remote.name, to, message)['step']}")
 
 
-def history_there(remote: Remote, form: Form) -> None:
+def history_there(remote: Remote, form: Form, text: int | None) -> None:
+    """``text``: print the text of this version, and nothing else."""
     client = remote.client
     versions = client.versions(remote.name)
+    if text is not None:
+        from windrow.cli.changing import no_version
+
+        found = next((one for one in versions if one["n"] == text), None)
+        if found is None:
+            raise no_version(text, sorted(one["n"] for one in versions))
+        print(found["sql"])
+        return
     if form is Form.json:
         print(json.dumps({"versions": versions, "state": client.history(remote.name)}))
         return

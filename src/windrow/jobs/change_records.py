@@ -31,6 +31,10 @@ def review_record(review: Review) -> dict[str, Any]:
             "watermark_us": review.watermark,
             "done_at_us": review.cut_until,
         },
+        # The cut that the present version came with, while its old windows are still open.
+        "closing": None
+        if review.closing is None or review.cut_until is None
+        else {"at_us": review.closing.at, "earlier_version": review.closing.version, "done_at_us": review.cut_until},
         "changes": [
             {
                 "statement": change.statement,

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
 
+from windrow.changes import Strategy
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs.change_records import review_record, version_records
 from windrow.jobs.history import JobHistory
@@ -72,27 +73,28 @@ class Changing:
                 raise UsageError(DECIDE, f"version {version.n} of {text.name} changes what its state means: {what}", hint)
         return self._apply(self._made_plan(known, version, by), by, "")
 
-    def plan(self, text: Text, by: str, message: str = "") -> Plan:
+    def plan(self, text: Text, by: str, message: str = "", strategy: Strategy = Strategy.SAFE) -> Plan:
         """What the text would do to the job. Nothing is changed but that there is a version more."""
         version, _ = self._service.take(text, by, message)
         known = self._registry.deployment(text.deployment)
         if known is None:
             return self._books.add_plan(text.deployment, 0, version.n, {"jobs": [], "can_apply": True}, by)
-        return self._made_plan(known, version, by)
+        return self._made_plan(known, version, by, strategy, message)
 
     def promote(self, name: str, env: str, by: str) -> Plan:
         """A plan to run in another environment what runs in this one."""
         present = self._service.present(name)
         return self.plan(Text(present.pipeline, present.sql, present.project, env), by, f"from {name}, version {present.n}")
 
-    def _made_plan(self, known: Deployment, version: Version, by: str) -> Plan:
-        reviews = self._reviews(known, version)
-        content = {"jobs": [review_record(one) for one in reviews], "can_apply": all(one.can_apply for one in reviews)}
+    def _made_plan(self, known: Deployment, version: Version, by: str, strategy: Strategy = Strategy.SAFE, message: str = "") -> Plan:
+        reviews = self._reviews(known, version, strategy)
+        content: dict[str, Any] = {"jobs": [review_record(one) for one in reviews], "can_apply": all(one.can_apply for one in reviews)}
+        content |= {"strategy": strategy.value, "message": message or version.message}
         return self._books.add_plan(known.name, known.version, version.n, content, by)
 
-    def _reviews(self, deployment: Deployment, version: Version) -> list[Review]:
+    def _reviews(self, deployment: Deployment, version: Version, strategy: Strategy = Strategy.SAFE) -> list[Review]:
         switches = self._switches(deployment.name, version)
-        return [one.review() for one in switches]
+        return [one.review(strategy) for one in switches]
 
     def _switches(self, name: str, version: Version) -> list[JobSwitch]:
         """None where the job has no state yet."""
@@ -137,7 +139,8 @@ class Changing:
         return self._apply(plan, by, key)
 
     def _apply(self, plan: Plan, by: str, key: str) -> Operation:
-        operation = self._begin(APPLY, plan.deployment, {"plan": plan.id, "to": plan.to_version}, by, key)
+        told: dict[str, Any] = {name: plan.content[name] for name in ("strategy", "message") if name in plan.content}
+        operation = self._begin(APPLY, plan.deployment, {"plan": plan.id, "to": plan.to_version, **told}, by, key)
         self._books.note_operation(plan.id, operation.id)
         return operation
 
@@ -152,13 +155,13 @@ class Changing:
 
     # Going back
 
-    def rollback(self, name: str, to: int | None, by: str, key: str = "") -> Operation:
+    def rollback(self, name: str, to: int | None, by: str, key: str = "", message: str = "") -> Operation:
         """To a version that ran before, with the state as it was when the next one took over."""
         deployment = self._service.job(name).deployment
         wanted = self._before(deployment) if to is None else self._service.version(name, to).n
         if wanted == deployment.version:
             raise UsageError("WR675", f"{name} runs version {wanted}", f"windrow history {name} --server URL lists the others")
-        return self._begin(ROLLBACK, name, {"to": wanted}, by, key)
+        return self._begin(ROLLBACK, name, {"to": wanted, "message": message}, by, key)
 
     def _before(self, deployment: Deployment) -> int:
         found = next((run.version for run in self._registry.runs(deployment.name, 500) if run.version != deployment.version), None)
@@ -252,12 +255,13 @@ class Changing:
 
     def _carry(self, operation: Operation, version: Version) -> bool:
         """Whether anything of the state had to be changed."""
-        found = False
+        found, strategy = False, Strategy.of(operation.content.get("strategy", Strategy.SAFE.value))
         for switch in self._switches(operation.deployment, version):
-            review = switch.review()
+            review = switch.review(strategy)
             if review.changes and review.batch >= 0:
                 self._books.step(operation, f"carrying the state of job {review.job} over")
-                switch.apply(message=version.message, who=operation.created_by)
+                message = operation.content.get("message", version.message)
+                switch.apply(message=message, who=operation.created_by, strategy=strategy)
                 found = True
         return found
 
@@ -283,7 +287,8 @@ class Changing:
                 there = f"the state of job {switch.job.name} was never that of version {to}"
                 raise UsageError("WR675", there, "plan and apply that text instead")
             self._books.step(operation, f"taking the state of job {switch.job.name} back")
-            switch.rollback(fitting[-1], message=f"to version {to}", who=operation.created_by)
+            message = operation.content.get("message") if operation.kind == ROLLBACK else ""
+            switch.rollback(fitting[-1], message=message or f"to version {to}", who=operation.created_by)
 
     def _do_restore(self, operation: Operation) -> str:
         name, batch = operation.deployment, int(operation.content["batch"])

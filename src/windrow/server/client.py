@@ -110,8 +110,18 @@ class Client:
 
     # Changes
 
-    def plan(self, name: str, sql: str | None = None, *, version: int | None = None, env: str = "", project: str = "") -> dict[str, Any]:
-        body = {"sql": sql, "version": version, "env": env, "project": project}
+    def plan(
+        self,
+        name: str,
+        sql: str | None = None,
+        *,
+        version: int | None = None,
+        env: str = "",
+        project: str = "",
+        strategy: str = "cut",
+        message: str = "",
+    ) -> dict[str, Any]:
+        body = {"sql": sql, "version": version, "env": env, "project": project, "strategy": strategy, "message": message}
         return self._one("POST", f"/pipelines/{_in_path(name)}/plans", body)
 
     def approve(self, plan: str) -> dict[str, Any]:
@@ -121,8 +131,8 @@ class Client:
         """The operation, when it has ended. ``key`` makes asking twice one wish."""
         return self.wait(self._one("POST", f"/plans/{_in_path(plan)}/apply", None, {"Idempotency-Key": key} if key else {}))
 
-    def rollback(self, name: str, to: int | None = None) -> dict[str, Any]:
-        return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/rollback", {"to": to}))
+    def rollback(self, name: str, to: int | None = None, message: str = "") -> dict[str, Any]:
+        return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/rollback", {"to": to, "message": message}))
 
     def restore(self, name: str, batch: int, job: str | None = None) -> dict[str, Any]:
         return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/restore", {"batch": batch, "job": job}))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 
+from windrow.changes import Strategy
 from windrow.errors import UsageError
 from windrow.server.api.routes import (
     REFUSALS,
@@ -47,7 +48,7 @@ def plan(name: str, given: NewPlan, service: Asked, changing: Changes, token: De
         if chosen is None:
             raise UsageError("WR922", f"{name} has no version {given.version}", f"GET /api/v1/pipelines/{name}/versions lists them")
         text = Text(name, chosen.sql, chosen.project, given.env)
-    made = changing.plan(text, token.name, given.message)
+    made = changing.plan(text, token.name, given.message, Strategy.of(given.strategy))
     answer.headers["Location"] = f"/api/v1/plans/{made.id}"
     return _plan(made)
 
@@ -78,7 +79,7 @@ def apply(plan_id: str, changing: Changes, token: Operator, answer: Response, ke
 
 @changes.post("/deployments/{name}/rollback", tags=["changes"], summary="Back to a version that ran before", status_code=202)
 def rollback(name: str, given: GoBack, changing: Changes, token: Operator, answer: Response, key: Key = "") -> OperationShape:
-    return _started(changing.rollback(name, given.to, token.name, key), answer)
+    return _started(changing.rollback(name, given.to, token.name, key, given.message), answer)
 
 
 @changes.post("/deployments/{name}/restore", tags=["changes"], summary="Back to where it stood after a batch", status_code=202)

@@ -38,9 +38,11 @@ class NewPlan(Shape):
     project: str = Field(default="", max_length=200_000)
     env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])
     message: str = Field(default="", max_length=500)
+    strategy: str = Field(default="cut", max_length=20, description="where the state cannot simply follow: cut or mix", examples=["cut"])
 
 
 class GoBack(Shape):
+    message: str = Field(default="", max_length=500, description="why, for the history")
     to: int | None = Field(default=None, ge=1, le=1_000_000_000, description="a version; the one before if left out", examples=[1])
 
 
