@@ -8,6 +8,7 @@ from pathlib import Path
 
 from windrow.catalog import Catalog, Relation, build_catalog
 from windrow.catalog.known_columns import with_known_columns
+from windrow.catalog.options import BARE_SINK
 from windrow.check import check, in_order
 from windrow.errors import Diagnostic, SqlError, WindrowError
 from windrow.introspection import Answer, answers
@@ -68,7 +69,7 @@ def compile_script(
     script: Script,
     extra: Mapping[str, Relation] | None = None,
     added: tuple[CreateStream | CreateTable, ...] = (),
-    bare_sink: str = "console",
+    bare_sink: str = BARE_SINK,
     folder: Path = Path(),
 ) -> Compiled:
     """``extra`` are relations known from elsewhere (a case's rows); ``added`` are the sources that bring them."""

@@ -98,6 +98,57 @@ def test_a_connector_is_one_folder_and_one_line(name: str) -> None:
     assert importing - ABOUT_ONE.get(name, set()) == {"connectors/registry.py"}
 
 
+# Strings that are the name of a connector, where something is decided, and why they stand outside its folder.
+NAMING = {
+    "catalog/options.py": "where the rows of a bare SELECT go",
+    "check/foreign_names.py": "how other engines call ours",
+    "jobs/receivers.py": "commands about OTAP sources",
+    "testing/file_inputs.py": "rows of a case",
+    "testing/inference.py": "rows of a case",
+    # No connectors, but what has the same name: a group of commands, files of a project, a user and a database of a server,
+    # a form of messages.
+    "cli/commands.py": "groups of commands",
+    "cli/project.py": "files of a project",
+    "config/keys.py": "files of a project",
+    "connectors/kafka/sink_options.py": "a form of messages",
+    "connectors/kafka/telemetry.py": "a form of messages",
+    "otap/rebuild/export.py": "a form of messages",
+    "local/postgres.py": "a user of a server",
+}
+
+
+def _deciding_strings(text: str) -> set[str]:
+    """Strings that are compared with something, or that a module has a name for, by which they may be."""
+    tree = ast.parse(text)
+    values: list[ast.expr] = [each.value for each in tree.body if isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            values += [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchValue):
+            values.append(node.value)
+    return {each.value for value in values for each in _members(value) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+def _members(node: ast.expr) -> list[ast.expr]:
+    """What a literal holds, however deep."""
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts) | ast.Call(func=ast.Name("frozenset"), args=parts):
+            pass
+        case ast.Dict(keys=keys, values=values):
+            parts = [part for part in (*keys, *values) if part is not None]
+        case _:
+            return [node]
+    return [each for part in parts for each in _members(part)]
+
+
+def test_no_name_of_a_connector_decides_anything_outside_its_folder() -> None:
+    names = CONNECTORS.own().keys()
+    found = {file: names & _deciding_strings(text) for file, text in _sources().items()}
+    naming = {file for file, own in found.items() if any(not file.startswith(f"connectors/{name}/") for name in own)}
+    assert naming - NAMING.keys() == set(), "let its ConnectorSpec say what it is asked"
+    assert NAMING.keys() - naming == set(), "no exception that nobody needs"
+
+
 # What a clause of SELECT becomes, by the one that was added last.
 QUALIFY = {
     "model/query.py",

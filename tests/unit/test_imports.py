@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "changes": {"model", "errors", "aggregates", "plan", "sql"},
     "graphs": set(),
-    "lineage": {"model", "errors", "sql", "aggregates", "plan", "graphs"},
+    "lineage": {"model", "errors", "sql", "aggregates", "plan", "graphs", "connectors.registry"},
     "observe": {"model", "errors", "settings", "plan", "resilience", "observe.instruments", "observe.promql"},
     "diagnosis": {"model", "errors", "sql", "plan", "observe", "graphs"},
     "groups": {

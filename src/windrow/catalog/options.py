@@ -9,6 +9,8 @@ from windrow.model.policies import FieldPolicy, Granularity, LateAtSource, Missi
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
 
+# Where the rows of a bare SELECT go.
+BARE_SINK = "console"
 CONNECTOR = OptionSpec("connector", _TEXT, "what reads or writes the rows", example="files")
 FORMAT = OptionSpec("format", _TEXT, "how a row is written as text or bytes", example="json")
 TIME_ZONE = OptionSpec(

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.catalog.inserting import explained, inserts_of
-from windrow.catalog.options import options_for_query, options_for_sink, options_for_source, options_for_table, options_for_target
+from windrow.catalog.options import (
+    BARE_SINK,
+    options_for_query,
+    options_for_sink,
+    options_for_source,
+    options_for_table,
+    options_for_target,
+)
 from windrow.check.blocks import Context, query_of
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
@@ -14,9 +21,6 @@ from windrow.model.options import Option
 from windrow.model.place import Span
 from windrow.model.query import Select
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Statement
-
-# A bare SELECT prints.
-_CONSOLE = "console"
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,6 @@ def _written(statement: Statement) -> OptionList:
     connector = next((entry.value for entry in entries if entry.key.lower() == "connector"), None)
     is_named = isinstance(statement, CreateStreamAs | CreateTableAs | InsertInto)
     owner = f'"{getattr(statement, "name", "")}"' if is_named else "a query"
-    specs = options_for_sink(connector or (None if is_named else _CONSOLE))
+    specs = options_for_sink(connector or (None if is_named else BARE_SINK))
     is_complete = connector is None or connector.lower() in CONNECTORS
     return OptionList(owner, statement.span, entries, specs, False, connector is not None, is_complete=is_complete)

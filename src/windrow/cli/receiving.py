@@ -85,10 +85,10 @@ def reprocess_windows(
 
 def _receivers(file: str, state: str | None) -> list[JobReceivers]:
     from windrow.errors import UsageError
-    from windrow.jobs.receivers import JobReceivers
+    from windrow.jobs.receivers import OTAP, JobReceivers
 
     compiled = compile_chosen(file, chosen_for(file, None))
-    jobs = [job for job in compiled.plan.jobs if any(read.connector == "otap" for read in job.reads)]
+    jobs = [job for job in compiled.plan.jobs if any(read.connector == OTAP for read in job.reads)]
     if not jobs:
         raise UsageError("WR885", f"{shown_name(file)} reads no OTAP source", "CREATE STREAM logs WITH ('connector' = 'otap', ...)")
     folder = opened_state(file, state)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from windrow.otap.notes import Ahead
-
 # Columns that every source frame has beside its rows. A source gives either ``_raw`` (one undecoded record a row, STRING or
 # BINARY, decoded later by the stream's format) or its declared columns already decoded; in the second case ``_bad`` (STRING) is
 # NULL, or the raw text of a record that could not be decoded. ``_seq`` is anything orderable that gives the input order.
@@ -236,6 +234,25 @@ class Sink(ABC):
         """Let go of what ``open`` took."""
 
 
+@dataclass(frozen=True)
+class WindowsAhead:
+    """What a source last saw beyond the windows in work: those that can be taken, those that cannot yet; rows that came late."""
+
+    safe: int
+    waiting: int
+    late_rows: int
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """What a source tells of itself beside its rows: how many windows are ahead, where it hands over whole ones, and the files that it
+    goes on without, with the reasons.
+    """
+
+    ahead: WindowsAhead | None = None
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+
 class Connector:
     """What a connector does. ``ConnectorSpec.runtime`` names its class; the engine makes one of it without arguments.
 
@@ -257,13 +274,9 @@ class Connector:
         """For a source that states its watermark itself (``ConnectorSpec.watermark``): what it is, in microseconds, at an offset."""
         return None
 
-    def windows_ahead(self, folder: str) -> Ahead | None:
-        """For a source that hands over whole windows: how many are ahead, by the notes in its folder."""
-        return None
-
-    def unread_files(self, folder: str) -> Mapping[str, str]:
-        """For a source that goes on without a file that it cannot read: those files, and why, by the notes in its folder."""
-        return {}
+    def report(self, folder: str) -> SourceReport:
+        """What a source tells of itself, by the notes that it keeps in its folder (``SourceRequest.folder``)."""
+        return SourceReport()
 
     def forget_after(self, request: SinkRequest, batch_id: int) -> None:
         """The job goes back to a batch: what the sink holds of later ones is taken back, or at least does not count as written."""

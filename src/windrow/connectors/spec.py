@@ -55,9 +55,9 @@ def _by_partition(_options: Mapping[str, str]) -> str:
     return "_partition"
 
 
-# Of outputs that talk to a system outside, which may be away or refuse a row.
 # What telemetry is.
 SIGNALS = ("logs", "traces", "metrics")
+# Of outputs that talk to a system outside, which may be away or refuse a row.
 FAILURE_POLICY = OptionSpec(
     "failure.policy",
     OptionKind.CHOICE,
@@ -80,6 +80,39 @@ class SourceShape:
     text_format: str | None = "json"
     keeps_original: bool = False
     has_fast_scan: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Something outside that others may read or write, too: a topic, a table, a folder.
+
+    Named as OpenLineage names it, by which files that share one are linked. A pattern stands for every name that it fits.
+    """
+
+    namespace: str
+    name: str
+    is_pattern: bool = False
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What the rows of a sink become, as traces tell it: messages of a system, by the name that OpenTelemetry has for it."""
+
+    system: str
+    destination: str
+
+
+def nowhere(_options: Mapping[str, str]) -> tuple[Place, ...]:
+    """The places of a connector whose rows are nobody else's: made up, shown, or of a test."""
+    return ()
+
+
+def _no_messages(_options: Mapping[str, str]) -> Messages | None:
+    return None
+
+
+# What may tell where something is, where a connector does not say how its places are called.
+_TELLING = ("endpoint", "url", "path", "topic", "table", "name")
 
 
 def _json_text(_options: Mapping[str, str]) -> SourceShape:
@@ -129,3 +162,21 @@ class ConnectorSpec:
     is_outside: bool = True
     # Whether rows of a sink carry headers, beside their columns.
     has_headers: bool = False
+    # What is outside that a source or sink with these options reads or writes; None: see ``places_of``.
+    places: Callable[[Mapping[str, str]], tuple[Place, ...]] | None = None
+    # What a sink with these options makes of its rows, if that is messages.
+    messages: Callable[[Mapping[str, str]], Messages | None] = _no_messages
+    # Why two outputs cannot write to one place, as the end of a sentence about one of them; None where they can.
+    why_alone: str | None = None
+    # Whether what a sink writes to has columns of its own: a new one of a statement may not be there.
+    has_target_columns: bool = False
+    # Whether a sink only keeps its rows in this process: nothing is lost without it where somebody else keeps them.
+    keeps_rows: bool = False
+
+    def places_of(self, options: Mapping[str, str]) -> tuple[Place, ...]:
+        """The places of a source or sink. Where the connector does not say, whatever its options tell, but for secrets."""
+        if self.places is not None:
+            return self.places(options)
+        secret = {option.key for option in (*(self.source or ()), *(self.sink or ())) if option.is_secret}
+        told = [options[key] for key in _TELLING if options.get(key) and key not in secret]
+        return (Place(self.name, "#".join(told)),)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from windrow.connectors.registry import CONNECTORS
 from windrow.groups.member import Access, Member, is_statement
 from windrow.groups.verdicts import Verdict, type_change
 from windrow.lineage import ROWS, ColumnRef, Dataset
@@ -198,6 +199,6 @@ def _layout(access: Access, old: Member, new: Member) -> Iterator[Difference]:
     if access.options.get("format") == "csv" and was != now:
         text = f"has the columns {', '.join(now)}, and had {', '.join(was)}: CSV tells them by their place"
         yield Difference(ColumnRef(access.place, ROWS), Verdict.BREAKS, text)
-    if access.connector == "postgres":
+    if CONNECTORS[access.connector].has_target_columns:
         for name in (name for name in now if name not in was):
             yield Difference(ColumnRef(access.place, name), Verdict.BREAKS, "is new: that the table has it cannot be proved")

@@ -89,17 +89,13 @@ class Inputs:
     def partition_ids(self, stream: SourceStream) -> tuple[int, ...] | None:
         return tuple(range(stream.partitions)) if isinstance(stream.partitions, int) else stream.partitions
 
-    def windows(self) -> tuple[WindowCounts, ...]:
-        """How far the sources are that hand over whole windows, by the notes they keep."""
-        found = [(read.name, connector_of(read.connector).windows_ahead(self._notes_folder(read))) for read in self._job.reads]
-        return tuple(WindowCounts(name, own.safe, own.waiting, own.late_rows) for name, own in found if own is not None)
-
-    def unread(self) -> tuple[UnreadFile, ...]:
-        """The files that sources went on without."""
-        return tuple(
-            UnreadFile(read.name, path, why)
-            for read in self._job.reads
-            for path, why in sorted(connector_of(read.connector).unread_files(self._notes_folder(read)).items())
+    def reports(self) -> tuple[tuple[WindowCounts, ...], tuple[UnreadFile, ...]]:
+        """How far the sources are that hand over whole windows, and the files that sources went on without."""
+        told = [(read.name, connector_of(read.connector).report(self._notes_folder(read))) for read in self._job.reads]
+        windows = [(name, report.ahead) for name, report in told]
+        return (
+            tuple(WindowCounts(name, ahead.safe, ahead.waiting, ahead.late_rows) for name, ahead in windows if ahead is not None),
+            tuple(UnreadFile(name, path, why) for name, report in told for path, why in sorted(report.unread.items())),
         )
 
     def _notes_folder(self, read: Read) -> str:

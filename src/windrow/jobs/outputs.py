@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
+from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import Output, Refused, WriteTrace
 from windrow.connectors.zones import labelled
 from windrow.errors import WindrowError
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-MEMORY = "memory"
 # Of an error that no connector has a code for.
 UNEXPECTED = "WR999"
 
@@ -84,7 +84,7 @@ class Outputs:
         if self._is_open:
             return
         for write in self._job.writes:
-            if self._kept is not None and write.connector == MEMORY:
+            if self._kept is not None and CONNECTORS[write.connector].keeps_rows:
                 # What is kept is all that is wanted.
                 continue
             writer = writer_of(write, self._opening, committed)

@@ -554,9 +554,9 @@ class RunningJob:
         """``is_deep``: also what Spark and the file system must be asked for."""
         paths = tuple(FastPath(one.name, one.speeds_up, one.instead, one.why_off) for one in self._fast_paths.states())
         known = self._progress.status()
-        outputs, unread = self._outputs.statuses(known.ledger), self._inputs.unread()
+        outputs, (windows, unread) = self._outputs.statuses(known.ledger), self._inputs.reports()
         ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
-        status = replace(known, windows=self._inputs.windows(), fast_paths=paths, limits=self._limits)
+        status = replace(known, windows=windows, fast_paths=paths, limits=self._limits)
         status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger)
         return self._outside.completed(status, self.query) if is_deep else status
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import WriteTrace
 from windrow.errors import WindrowError
 from windrow.jobs.options import TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE, RunOptions
@@ -135,8 +136,12 @@ def _operator(stage: Stage) -> Operator:
     kind = type(stage).__name__
     if not isinstance(stage, Write):
         return Operator(kind, stage.name)
-    options = dict(stage.options)
     about: dict[str, Value] = {"windrow.connector": stage.connector}
-    if stage.connector == "kafka":
-        about |= {"messaging.system": "kafka", "messaging.operation.type": "send", "messaging.destination.name": options.get("topic", "")}
-    return Operator(kind, stage.input, about, is_producer=stage.connector == "kafka")
+    messages = CONNECTORS[stage.connector].messages(dict(stage.options))
+    if messages is not None:
+        about |= {
+            "messaging.system": messages.system,
+            "messaging.operation.type": "send",
+            "messaging.destination.name": messages.destination,
+        }
+    return Operator(kind, stage.input, about, is_producer=messages is not None)

@@ -15,6 +15,7 @@ from windrow.catalog.binding import bind_select
 from windrow.catalog.functions import functions
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
+from windrow.catalog.options import BARE_SINK
 from windrow.catalog.python_functions import ScalarFunction
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
@@ -74,7 +75,7 @@ _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
 _Note = TypeVar("_Note", Metric, LetterRule)
 
 
-def plan_script(script: Script, catalog: Catalog, bare_sink: str = "console", folder: str = ".") -> Plan:
+def plan_script(script: Script, catalog: Catalog, bare_sink: str = BARE_SINK, folder: str = ".") -> Plan:
     """The plan of a checked file. ``bare_sink`` is where a bare SELECT goes, ``folder`` where the file's Python functions are.
 
     Statements may stand in any order: stages are put into the order in which rows flow.
@@ -137,7 +138,7 @@ def _plugin_functions(script: Script, created: set[str]) -> Iterable[CreateFunct
 
 def plan_part(script: Script, catalog: Catalog, name: str, folder: str = ".") -> Plan:
     """The plan of one statement by its name, with everything it reads and nothing else."""
-    stages = _stages(script, catalog, "console")
+    stages = _stages(script, catalog, BARE_SINK)
     wanted: dict[str, Stage] = {}
     open_names = [stage.name for stage in stages.values() if stage.name.lower() == name.lower()]
     while open_names:
@@ -311,7 +312,7 @@ def _inlet(stage: str, insert: InsertInto, columns: tuple[ColumnDef, ...], names
     return InsertInput(stage, tuple(taken.get(column.name.lower()) for column in columns))
 
 
-def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tuple[str, ...]], default: str = "console") -> Write:
+def _write(name: str, options: Options, shape: tuple[tuple[ColumnDef, ...], tuple[str, ...]], default: str = BARE_SINK) -> Write:
     connector = (options.get("connector") or default).lower()
     spec = CONNECTORS[connector]
     values: dict[str, str] = {option.key: option.default for option in spec.sink or () if option.default is not None}

@@ -9,6 +9,7 @@ from windrow.check.blocks import Context
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.outage_options import FAILOVER, FAILOVER_TO, POLICY, READ_BY, SPILL, SPILL_BYTES, WAIT, WRITE_TIMEOUT
 from windrow.connectors.registry import CONNECTORS
+from windrow.connectors.spec import ConnectorSpec
 from windrow.errors import Diagnostic
 from windrow.model.options import Option
 from windrow.sql import parse_duration
@@ -79,19 +80,26 @@ def _judge_other(listed: OptionList, stated: Option, outputs: dict[str, OptionLi
     if entry.value.lower() in others:
         return
     found = outputs.get(entry.value.lower())
+    spec = None if found is None else _connector(found)
     if found is None:
         message = f'"{entry.value}" is no output of this file'
         similar = closest(entry.value, others)
         hint = f"did you mean '{similar[0]}'?" if similar else "name a stream of this file that has a connector of its own"
     elif found.owner == listed.owner:
         message, hint = f'"{entry.value}" cannot take its own rows', "name another stream of this file that has a connector"
+    elif spec is None:
+        return  # WR263 says so
     else:
-        message = f'"{entry.value}" writes files, whose names two outputs cannot share'
+        message = f'"{entry.value}" {spec.why_alone}'
         hint = "name a stream that is written to a system outside, such as another topic"
     yield Diagnostic("WR827", message, entry.value_span or entry.span, hint)
 
 
 def _takes_rows(listed: OptionList) -> bool:
-    """Files of a folder are named by their batch, so they can be those of one output only."""
-    connector = listed.find("connector")
-    return connector is not None and connector.value.lower() in CONNECTORS and connector.value.lower() != "files"
+    spec = _connector(listed)
+    return spec is not None and spec.why_alone is None
+
+
+def _connector(listed: OptionList) -> ConnectorSpec | None:
+    named = listed.find("connector")
+    return None if named is None else CONNECTORS.get(named.value.lower())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, nowhere
 
 CONSOLE = ConnectorSpec(
     is_outside=False,
@@ -22,4 +22,5 @@ CONSOLE = ConnectorSpec(
         OptionSpec("width", OptionKind.INTEGER, "longer values are cut in tables", default="40", example="80"),
     ),
     is_ordered=True,
+    places=nowhere,
 )

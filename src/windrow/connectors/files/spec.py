@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from windrow.connectors.files.endings import format_of
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, SourceShape
+from windrow.connectors.paths import place_of_path
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place, SourceShape
 
 FORMATS = ("json", "csv", "parquet")
 
@@ -23,6 +24,10 @@ def _shape(options: Mapping[str, str]) -> SourceShape:
     format_ = options.get("format", "").lower() or format_of(path) or "json"
     is_here = "://" not in path or path.startswith("file:")
     return SourceShape("json", has_fast_scan=is_here) if format_ == "json" else SourceShape(None)
+
+
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    return (place_of_path(options.get("path", "")),)
 
 
 FILES = ConnectorSpec(
@@ -59,4 +64,7 @@ FILES = ConnectorSpec(
     ),
     is_loadable=True,
     source_shape=_shape,
+    places=_places,
+    # They are named by their batch.
+    why_alone="writes files, whose names two outputs cannot share",
 )

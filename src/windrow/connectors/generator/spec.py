@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, nowhere
 
 GENERATOR = ConnectorSpec(
     is_outside=False,
@@ -38,4 +38,5 @@ GENERATOR = ConnectorSpec(
         ),
     ),
     source_partitions=None,
+    places=nowhere,
 )

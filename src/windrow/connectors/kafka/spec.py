@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from windrow.connectors.kafka.sink_options import JSON, SINK_OPTIONS
 from windrow.connectors.kafka.source_options import SOURCE_OPTIONS, SPELLED_AS_JSON, partition_sql
-from windrow.connectors.spec import ConnectorSpec, SourceShape
+from windrow.connectors.spec import ConnectorSpec, Messages, Place, SourceShape
 
 
 def _shape(options: Mapping[str, str]) -> SourceShape:
@@ -23,6 +23,26 @@ def _worker_modules(options: Mapping[str, str]) -> tuple[str, ...]:
     return ("pyarrow", "windrow") if options.get("format", "").lower() == "avro" else ()
 
 
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    """A source may read several topics, or those that fit a pattern."""
+    server = f"kafka://{_first_server(options)}"
+    topics = [topic.strip() for topic in options.get("topic", "").split(",") if topic.strip()]
+    return tuple(Place(server, topic) for topic in topics) or (Place(server, options.get("topic.pattern", ""), is_pattern=True),)
+
+
+def _first_server(options: Mapping[str, str]) -> str:
+    """
+    >>> _first_server({"bootstrap.servers": "a:9092, b:9092"}), _first_server({"bootstrap.servers": "a"})
+    ('a:9092', 'a:9092')
+    """
+    server = options.get("bootstrap.servers", "").split(",")[0].strip()
+    return server if ":" in server else f"{server}:9092"
+
+
+def _messages(options: Mapping[str, str]) -> Messages:
+    return Messages("kafka", options.get("topic", ""))
+
+
 KAFKA = ConnectorSpec(
     name="kafka",
     summary="topics of Apache Kafka",
@@ -36,4 +56,6 @@ KAFKA = ConnectorSpec(
     counts_rows=_counts_rows,
     has_headers=True,
     worker_modules=_worker_modules,
+    places=_places,
+    messages=_messages,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, nowhere
 
 MEMORY = ConnectorSpec(
     is_outside=False,
@@ -17,4 +17,6 @@ MEMORY = ConnectorSpec(
     source_partitions=None,
     is_loadable=True,
     is_ordered=True,
+    places=nowhere,
+    keeps_rows=True,
 )

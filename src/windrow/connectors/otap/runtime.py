@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.otap.settings import read_settings
-from windrow.connectors.runtime import NO_PROVENANCE, SEQ, Connector, SourceRequest, SourceStream
+from windrow.connectors.runtime import NO_PROVENANCE, SEQ, Connector, SourceReport, SourceRequest, SourceStream, WindowsAhead
 from windrow.errors import UsageError
 from windrow.otap.layout import Base
 from windrow.storage import qualified
@@ -17,8 +17,6 @@ from windrow.storage.opening import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from windrow.otap.notes import Ahead
 
 _ADDED = {SEQ: "BIGINT", "_offset": "BIGINT", "_topic": "STRING"}
 
@@ -38,18 +36,13 @@ def watermark_of(offset: Mapping[str, Any]) -> int | None:
     return None if until is None else int(until) // 1000
 
 
-def windows_ahead(folder: str) -> Ahead | None:
-    """How many windows are safe or waiting, by the notes that a source keeps in its folder; None before it has looked."""
+def report(folder: str) -> SourceReport:
+    """How many windows are safe or waiting (None before it has looked), and the files that the windows were made without."""
     from windrow.otap.notes import Notes
 
-    return Notes(Path(notes_folder(folder))).ahead()
-
-
-def unread_files(folder: str) -> Mapping[str, str]:
-    """The files that the windows were made without, and why."""
-    from windrow.otap.notes import Notes
-
-    return Notes(Path(notes_folder(folder))).unread()
+    notes = Notes(Path(notes_folder(folder)))
+    ahead = notes.ahead()
+    return SourceReport(None if ahead is None else WindowsAhead(ahead.safe, ahead.waiting, ahead.late_rows), notes.unread())
 
 
 def _frame(spark: SparkSession, request: SourceRequest) -> DataFrame:
@@ -87,8 +80,5 @@ class OtapConnector(Connector):
     def watermark_of(self, offset: Mapping[str, Any]) -> int | None:
         return watermark_of(offset)
 
-    def windows_ahead(self, folder: str) -> Ahead | None:
-        return windows_ahead(folder)
-
-    def unread_files(self, folder: str) -> Mapping[str, str]:
-        return unread_files(folder)
+    def report(self, folder: str) -> SourceReport:
+        return report(folder)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, SourceShape
+from collections.abc import Mapping
+
+from windrow.connectors.paths import place_of_path
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place, SourceShape
 from windrow.otap.columns import TABLES, TIME, columns_of
 
 _DURATION, _CHOICE = OptionKind.DURATION, OptionKind.CHOICE
+
+
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    folder = place_of_path(options.get("path", ""))
+    return (Place(folder.namespace, f"{folder.name}#{options.get('table', '')}"),)
+
 
 OTAP = ConnectorSpec(
     is_outside=False,
@@ -61,5 +70,6 @@ OTAP = ConnectorSpec(
     columns=columns_of,
     event_time=TIME,
     source_shape=lambda _options: SourceShape(None),
+    places=_places,
     watermark="the end of the last window that was handed over",
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import FAILURE_POLICY, ConnectorSpec, OptionKind, OptionSpec
+from collections.abc import Mapping
+
+from windrow.connectors.spec import FAILURE_POLICY, ConnectorSpec, OptionKind, OptionSpec, Place
 
 _TEXT, _DURATION = OptionKind.TEXT, OptionKind.DURATION
 
@@ -52,6 +54,24 @@ _CONNECTION = (
     ),
 )
 
+
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    host, port, database = _server(options)
+    name = ".".join((database, options.get("schema", "public"), options.get("table", "")))
+    return (Place(f"postgres://{host}:{port}", name),)
+
+
+def _server(options: Mapping[str, str]) -> tuple[str, str, str]:
+    """Host, port and database, as an URL or one by one.
+
+    >>> _server({"url": "postgresql://me@db/shop?sslmode=require"}), _server({"host": "db", "port": "5433", "database": "shop"})
+    (('db', '5432', 'shop'), ('db', '5433', 'shop'))
+    """
+    place, _, path = options.get("url", "").partition("://")[2].partition("?")[0].partition("/")
+    host, _, port = place.rpartition("@")[2].partition(":")
+    return options.get("host") or host, options.get("port") or port or "5432", options.get("database") or path
+
+
 POSTGRES = ConnectorSpec(
     name="postgres",
     summary="a table of a PostgreSQL database: rows are upserted exactly once, or loaded as reference data",
@@ -99,4 +119,6 @@ POSTGRES = ConnectorSpec(
     is_loadable=True,
     is_streamable=False,
     is_ordered=True,
+    places=_places,
+    has_target_columns=True,
 )
