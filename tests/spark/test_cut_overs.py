@@ -170,6 +170,7 @@ def test_a_rehearsal_shows_the_rows_that_differ_and_touches_nothing(spark: Spark
     assert changed
     assert all(pair.new["n"] < pair.old["n"] for pair in changed if pair.new and pair.old)
     assert found.review.cut is not None
+    assert all(pair.of["_emission"] == "final" and pair.of["_revision"] == 1 for pair in found.differences)
 
 
 def test_a_version_that_fails_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:

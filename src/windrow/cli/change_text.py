@@ -120,19 +120,28 @@ def rehearsal_text(rehearsal: Rehearsal) -> str:
     ]
     if rehearsal.review.cut is not None:
         lines.append(f"  here the cut was at {_time(rehearsal.review.cut.at)} UTC: the state is that of before these rows")
+    if rehearsal.dropped:
+        lines.append(f"  the {rehearsal.dropped:,} oldest rows were too many to keep and are not compared: choose fewer --batches")
     lines += [line for pair in rehearsal.differences[:_MOST_SHOWN] for line in _pair_text(pair)]
     more = len(rehearsal.differences) - _MOST_SHOWN
     return "\n".join([*lines, *([f"  ... and {more:,} more; --format json has them all"] if more > 0 else [])])
 
 
 def _pair_text(pair: RowPair) -> list[str]:
-    of = " ".join(str(value) for value in pair.of.values())
+    of = " ".join(_identity(pair.of))
     if pair.old is None or pair.new is None:
         sign, row = ("+", pair.new) if pair.old is None else ("-", pair.old)
         return [f"  {sign} {pair.statement} {of}  {_values(row or {})}"]
     names = [name for name in dict.fromkeys([*pair.old, *pair.new]) if pair.old.get(name) != pair.new.get(name)]
     told = ", ".join(f"{name} {_value(pair.old.get(name))} -> {_value(pair.new.get(name))}" for name in names)
     return [f"  ~ {pair.statement} {of}  {told}"]
+
+
+def _identity(of: Mapping[str, Any]) -> list[str]:
+    """Windows that emit once need no word of it."""
+    told = [str(value) for name, value in of.items() if name not in ("_emission", "_revision")]
+    is_plain = (of.get("_emission", "final"), of.get("_revision", 1)) == ("final", 1)
+    return told if is_plain else [*told, f"({of['_emission']}, revision {of['_revision']})"]
 
 
 def _values(row: Mapping[str, Any]) -> str:
@@ -150,6 +159,7 @@ def rehearsal_record(rehearsal: Rehearsal | None) -> dict[str, Any] | None:
         "first_batch": rehearsal.first,
         "last_batch": rehearsal.last,
         "same": rehearsal.same,
+        "not_compared": rehearsal.dropped,
         "differences": [
             {"statement": pair.statement, "of": _plain(pair.of), "old": _plain(pair.old), "new": _plain(pair.new)}
             for pair in rehearsal.differences

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,8 @@ from windrow.jobs.options import RunOptions
 from windrow.jobs.rows import TOLD_APART_BY
 from windrow.jobs.runner import start
 from windrow.jobs.switching import JobSwitch, Review
-from windrow.plan.stages import Job, Plan, Write
+from windrow.model.expr import Slot
+from windrow.plan.stages import Aggregate, Job, Plan, Write
 from windrow.storage import LocalFolder, folder_name
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ class RowPair:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What the texts gave of the rows of batches ``first`` to ``last``. ``same`` counts the rows that they give alike."""
+    """What the texts gave of the rows of batches ``first`` to ``last``. ``same`` counts the rows that they give alike.
+
+    ``dropped`` counts the oldest ones, which were too many to keep: of these nothing is known.
+    """
 
     job: str
     first: int
@@ -57,6 +61,7 @@ class Rehearsal:
     review: Review
     same: int = 0
     differences: list[RowPair] = field(default_factory=list)
+    dropped: int = 0
 
 
 def rehearse(
@@ -79,17 +84,21 @@ def rehearse(
     with tempfile.TemporaryDirectory(prefix="windrow-rehearsal-") as place:
         folders = [LocalFolder(Path(place, name, folder_name(old.name))) for name in ("old", "new")]
         for folder in folders:
-            copy_before(switch, old, folder, first, last)
+            copy_before(switch, old, folder, first)
         tried = JobSwitch(switch.job, switch.origin, LocalFolder(Path(place, "new")), switch.file, switch.recompile)
         review = tried.review(strategy)
+        # While no batch is planned: one that was begun would be taken back, from the outputs of the job itself.
         tried.apply(strategy=strategy)
+        for folder in folders:
+            plan_as_one(switch, folder, first, last)
         before = run.rows(old, Path(place, "old"), first)
         after = run.rows(switch.job, Path(place, "new"), first)
     same, differences = 0, list[RowPair]()
     for statement in dict.fromkeys([*before, *after]):
-        alike, pairs = compared(statement, before.get(statement, []), after.get(statement, []))
+        keys = _group_columns(old, switch.job, statement)
+        alike, pairs = compared(statement, before.get(statement, []), after.get(statement, []), keys)
         same, differences = same + alike, [*differences, *pairs]
-    return Rehearsal(old.name, first, last, review, same, differences)
+    return Rehearsal(old.name, first, last, review, same, differences, run.dropped)
 
 
 def first_batch(switch: JobSwitch, batches: int) -> int:
@@ -105,20 +114,24 @@ def first_batch(switch: JobSwitch, batches: int) -> int:
     return first + 1
 
 
-def copy_before(switch: JobSwitch, old: Job, folder: LocalFolder, first: int, last: int) -> None:
-    """The job as it stood before a batch, about to read at once what it has read since."""
+def copy_before(switch: JobSwitch, old: Job, folder: LocalFolder, first: int) -> None:
+    """The job as it stood before a batch."""
     shutil.copytree(switch.folder.path, folder.path, ignore=_NOT_COPIED)
-    checkpoint = folder.child("checkpoint/offsets")
-    planned = checkpoint.read(str(last))
     Checkpoint(folder).go_back_to(first - 1)
     forget_notes(folder, old, first - 1)
     forget_state(folder, parts_of(read_card(folder)), first - 1)
-    checkpoint.replace_atomically(str(first), planned)
+
+
+def plan_as_one(switch: JobSwitch, folder: LocalFolder, first: int, last: int) -> None:
+    """The copy is about to read at once what the job has read in these batches."""
+    planned = switch.folder.child("checkpoint/offsets").read(str(last))
+    folder.child("checkpoint/offsets").replace_atomically(str(first), planned)
 
 
 class _Run:
     def __init__(self, compiled: Compiled, spark: SparkSession | None, options: RunOptions) -> None:
         self._compiled, self._spark, self._options = compiled, spark, options
+        self.dropped = 0
 
     def rows(self, job: Job, state: Path, batch: int) -> dict[str, list[dict[str, Any]]]:
         """What each output gets in one batch."""
@@ -135,7 +148,9 @@ class _Run:
                 waited += GLANCE
         finally:
             jobs.stop()
-        return {write.input: list(jobs.output(write.input, up_to=batch)) for write in shadow.writes}
+        kept = [jobs.output(write.input, up_to=batch) for write in shadow.writes]
+        self.dropped += sum(rows.dropped for rows in kept)
+        return {rows.name: list(rows) for rows in kept}
 
 
 def _with_outputs_to_nowhere(job: Job) -> Job:
@@ -145,46 +160,74 @@ def _with_outputs_to_nowhere(job: Job) -> Job:
     return replace(job, stages=(*stages, *shadows.values()), metrics=(), limits=())
 
 
-def compared(statement: str, old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple[int, list[RowPair]]:
-    """How many rows are the same, and the others: paired by group and window where there are any, else each by itself.
+def compared(
+    statement: str, old: list[dict[str, Any]], new: list[dict[str, Any]], keys: frozenset[str] = frozenset()
+) -> tuple[int, list[RowPair]]:
+    """How many rows are the same, and the others: emissions by group, window and revision, other rows each by itself.
 
-    >>> a, b = {"_key": "x", "_window_start": 1, "n": 3}, {"_key": "x", "_window_start": 1, "n": 4}
-    >>> compared("o", [a], [b])[1]
-    [RowPair(statement='o', of={'_window_start': 1, '_key': 'x'}, old={'n': 3}, new={'n': 4})]
+    ``keys`` are the columns that groups are known by, beside what the system knows of them.
+
+    >>> a, b = ({"_key": "x", "_window_start": 1, "_emission": "change", "_revision": 2, "n": n} for n in (3, 4))
+    >>> compared("o", [a], [b])[1][0].of
+    {'_window_start': 1, '_key': 'x', '_emission': 'change', '_revision': 2}
     >>> compared("o", [{"n": 1}, {"n": 1}], [{"n": 1}])
     (1, [RowPair(statement='o', of={}, old={'n': 1}, new=None)])
     """
-    if any("_window_start" in row for row in (*old, *new)):
-        before, after = ({repr(_of(row)): row for row in rows} for rows in (old, new))
-        pairs = [(before.get(name), after.get(name)) for name in dict.fromkeys([*before, *after])]
-    else:
-        pairs = list(_unpaired(old, new))
-    same = sum(one is not None and other is not None and _visible(one) == _visible(other) for one, other in pairs)
-    found = [
-        RowPair(statement, _of(one or other or {}), None if one is None else _visible(one), None if other is None else _visible(other))
-        for one, other in pairs
-        if one is None or other is None or _visible(one) != _visible(other)
-    ]
+    before, after = _by_identity(old, keys), _by_identity(new, keys)
+    same, found = 0, list[RowPair]()
+    for name in dict.fromkeys([*before, *after]):
+        alike, left, right = _unlike(before.get(name, []), after.get(name, []))
+        same += alike
+        if len(left) == len(right) == 1 and "_emission" in left[0]:
+            found.append(RowPair(statement, _of(left[0], keys), _visible(left[0]), _visible(right[0])))
+            continue
+        found += [RowPair(statement, _of(row, keys), _visible(row), None) for row in left]
+        found += [RowPair(statement, _of(row, keys), None, _visible(row)) for row in right]
     return same, sorted(found, key=lambda pair: repr(sorted(pair.of.items(), reverse=True)))
 
 
-def _unpaired(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
-    left = Counter(repr(_visible(row)) for row in new)
-    for row in old:
-        name = repr(_visible(row))
-        is_there = left[name] > 0
-        left[name] -= is_there
-        yield row, row if is_there else None
-    for row in new:
-        name = repr(_visible(row))
-        if left[name] > 0:
-            left[name] -= 1
-            yield None, row
+def _by_identity(rows: list[dict[str, Any]], keys: frozenset[str]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(repr(_of(row, keys)), []).append(row)
+    return found
 
 
-def _of(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in TOLD_APART_BY if row.get(name) is not None}
+def _unlike(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]], list[dict[str, Any]]]:
+    """How many rows both have, and those that only one of them has, in order."""
+    missing = Counter(repr(_visible(row)) for row in new) - Counter(repr(_visible(row)) for row in old)
+    right = _taken_out(reversed(new), missing)
+    surplus = Counter(repr(_visible(row)) for row in old) - Counter(repr(_visible(row)) for row in new)
+    left = _taken_out(reversed(old), surplus)
+    return len(old) - len(left), left, right
+
+
+def _taken_out(rows: Iterable[dict[str, Any]], wanted: Counter[str]) -> list[dict[str, Any]]:
+    found = []
+    for row in rows:
+        name = repr(_visible(row))
+        if wanted[name] > 0:
+            wanted[name] -= 1
+            found.append(row)
+    return found[::-1]
+
+
+def _of(row: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    """What tells an emission from others. Keys of groups have columns of their own where there are several."""
+    known = {name: row[name] for name in TOLD_APART_BY if row.get(name) is not None}
+    return known | {name: row[name] for name in row if name in keys and "_key" not in known}
 
 
 def _visible(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in TOLD_APART_BY}
+
+
+def _group_columns(old: Job, new: Job, statement: str) -> frozenset[str]:
+    """The columns that hold nothing but keys of groups, in both texts."""
+    found = []
+    for job in (old, new):
+        stage = next((each for each in job.stages if each.name == statement), None)
+        slots = {name for name, _ in stage.keys} if isinstance(stage, Aggregate) else set()
+        items = stage.items if isinstance(stage, Aggregate) else ()
+        found.append(frozenset(item.name for item in items if isinstance(item.expr, Slot) and item.expr.name in slots))
+    return found[0] & found[1]

@@ -21,7 +21,7 @@ NO_LIBRARY = "WR642"
 NO_SESSION = "WR643"
 _SHOWN = 20
 # System columns that tell the emissions of a statement apart.
-TOLD_APART_BY = ("_window_start", "_window_end", "_key")
+TOLD_APART_BY = ("_window_start", "_window_end", "_key", "_emission", "_revision")
 
 
 class Rows:
