@@ -160,6 +160,8 @@ OTHER_CODES: dict[str, str] = {
     "WR938": "an environment is protected",
     "WR939": "a new text changes what the state of a job means, and needs a plan",
     "WR940": "a plan is not approved, or may not be by the one who asks",
+    "WR942": "the file of a server that says who is told of alerts cannot be understood",
+    "WR943": "a channel did not take an alert",
     "WR941": "a change of a server's job did not come to its end",
 }
 

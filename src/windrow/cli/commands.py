@@ -97,6 +97,18 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "What Prometheus and Grafana need to watch the jobs of a file.",
         {"rules": "ops:print_rules", "dashboards": "ops:print_dashboards"},
     ),
+    "alerts": (
+        "The alerts of a server's jobs: look at them, take them on, silence them, try who is told.",
+        {
+            "list": "alerts:list_alerts",
+            "ack": "alerts:acknowledge",
+            "silence": "alerts:silence",
+            "unsilence": "alerts:unsilence",
+            "rules": "alerts:list_rules",
+            "rule": "alerts:change_rule",
+            "test": "alerts:try_channel",
+        },
+    ),
     "receiver": (
         "Look at the OTAP sources of a job, and read windows again.",
         {
@@ -109,7 +121,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 # Groups of which ``list`` may be left out.
-LISTED = frozenset({"dead-letters"})
+LISTED = frozenset({"dead-letters", "alerts"})
 
 
 def overview(width: int) -> str:

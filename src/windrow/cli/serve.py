@@ -50,6 +50,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    alerts: Annotated[
+        Path | None,
+        typer.Option(
+            "--alerts",
+            help="A file that says who is told of alerts; else alerts.yaml in the folder of --data.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     rate_limit: Annotated[float, typer.Option("--rate-limit", min=1.0, help="Requests a second of one client.")] = 100.0,
 ) -> None:
     """Keep many jobs running, with a web page and an HTTP API. Jobs go on when the server ends, and are found again."""
@@ -62,7 +71,7 @@ def serve(
     def tell(address: str, token: Path) -> None:
         print(f"Windrow serves on {address}\nthe first token is in {token}", flush=True)
 
-    read_settings(settings or [])
+    given = read_settings(settings or [])
     words = [*(["--master", master] if master else []), *(word for one in settings or [] for word in ("--set", one))]
     request = ServeRequest(
         data=data or default_data(),
@@ -76,6 +85,8 @@ def serve(
         registry=registry,
         limits=Limits(max_jobs, None if max_memory is None else parse_size(max_memory, "--max-memory")),
         rate=rate_limit,
+        alerts=alerts,
+        settings=given,
     )
     run_server(request, tell)
     print("the server has ended; jobs that ran go on", file=sys.stderr)

@@ -22,13 +22,25 @@ class _OverSocket(http.client.HTTPConnection):
 
 def ask(path: Path, target: str, method: str = "GET", timeout: float = 2.0) -> dict[str, Any] | None:
     """None where the job does not answer, for whatever reason: it starts, ends, or is busy with something else."""
-    connection = _OverSocket(path, timeout)
     try:
-        connection.request(method, target)
-        answer = connection.getresponse()
-        found = json.loads(answer.read())
+        found = json.loads(_answer(path, target, method, timeout))
         return found if isinstance(found, dict) else {"items": found}
     except (OSError, ValueError, http.client.HTTPException):
         return None
+
+
+def ask_text(path: Path, target: str, timeout: float = 2.0) -> str | None:
+    """The same of what is no JSON."""
+    try:
+        return _answer(path, target, "GET", timeout).decode()
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+
+
+def _answer(path: Path, target: str, method: str, timeout: float) -> bytes:
+    connection = _OverSocket(path, timeout)
+    try:
+        connection.request(method, target)
+        return connection.getresponse().read()
     finally:
         connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
+from windrow.server.alert_settings import AlertSettings
+from windrow.server.alerting import Alerting
+from windrow.server.api.alerts import alerts
 from windrow.server.api.changes import changes
 from windrow.server.api.live import live_stream
 from windrow.server.api.problems import add_problems
@@ -21,14 +25,21 @@ from windrow.server.api.security import Guard, NotAllowedError, Rate, scope_of
 from windrow.server.api.texts import texts
 from windrow.server.api.views import views
 from windrow.server.changing import Changing
+from windrow.server.notify import Notifier
 from windrow.server.service import Service
 
 PAGE = Path(__file__).parent / "page"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-def make_app(service: Service, hosts: frozenset[str] = LOOPBACK, rate: Rate | None = None) -> FastAPI:
-    """``hosts`` are the names by which the server may be called."""
+def make_app(
+    service: Service,
+    hosts: frozenset[str] = LOOPBACK,
+    rate: Rate | None = None,
+    told: AlertSettings | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> FastAPI:
+    """``hosts`` are the names by which the server may be called, ``told`` who is told of alerts, ``settings`` those of every job."""
     app = FastAPI(
         title="Windrow",
         version=version("windrow"),
@@ -40,9 +51,13 @@ def make_app(service: Service, hosts: frozenset[str] = LOOPBACK, rate: Rate | No
     app.state.service = service
     app.state.closing = threading.Event()
     app.state.changing = Changing(service, app.state.closing)
+    chosen = told or AlertSettings()
+    app.state.alerting = Alerting(service, settings, chosen.rules)
+    app.state.notifier = Notifier(chosen, app.state.alerting.book, service.registry)
+    app.state.alerting.tell = app.state.notifier.wake
     app.add_middleware(Guard, hosts=hosts, rate=rate)
     add_problems(app)
-    for router in (api, texts, views, live_stream, changes):
+    for router in (api, texts, views, live_stream, changes, alerts):
         for route in router.routes:
             if isinstance(route, APIRoute) and (scope := scope_of(route)) is not None:
                 route.openapi_extra = {"security": [{"bearer": [scope]}]}

@@ -160,6 +160,45 @@ class Client:
             raise JobError(str(error.get("code", "WR941")), str(error.get("title", told["step"])), error.get("hint"))
         return told
 
+    # Alerts
+
+    def alerts(self, *, every: bool = False, job: str | None = None) -> list[dict[str, Any]]:
+        """Those that are; with ``every`` those that are over, too."""
+        found = self._many(f"/alerts?{urlencode({'job': job} if job else {})}")
+        return [one for one in found if every or one["state"] != "resolved"]
+
+    def acknowledge(self, alert: str) -> dict[str, Any]:
+        """Somebody takes it on."""
+        return self._one("POST", f"/alerts/{_in_path(alert)}/ack")
+
+    def silences(self) -> list[dict[str, Any]]:
+        return self._many("/silences")
+
+    def silence(self, reason: str, minutes: int, *, rule: str = "", job: str = "") -> dict[str, Any]:
+        """Of every rule and every job where they are left out."""
+        return self._one("POST", "/silences", {"rule": rule, "job": job, "minutes": minutes, "reason": reason})
+
+    def end_silence(self, silence: str) -> None:
+        self._ask("DELETE", f"/silences/{_in_path(silence)}")
+
+    def alert_rules(self, job: str | None = None) -> list[dict[str, Any]]:
+        return self._many(f"/alert-rules?{urlencode({'job': job} if job else {})}")
+
+    def change_rule(
+        self, name: str, *, is_on: bool = True, hold_seconds: int | None = None, level: str | None = None
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._ask(
+            "PUT", "/alert-rules", {"name": name, "is_on": is_on, "hold_seconds": hold_seconds, "level": level}
+        )
+        return found
+
+    def channels(self) -> list[dict[str, Any]]:
+        return self._many("/channels")
+
+    def try_channel(self, name: str) -> None:
+        """Sends it an alert that says it is none."""
+        self._ask("POST", f"/channels/{_in_path(name)}/test")
+
     def query(self, sql: str) -> dict[str, Any]:
         """Rows of the system tables: ``SELECT name, observed FROM system.jobs``."""
         return self._one("POST", "/query", {"query": sql})

@@ -6,7 +6,7 @@ import fcntl
 import ipaddress
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,14 @@ from types import FrameType
 
 from windrow.errors import UsageError
 from windrow.server.admission import Limits
+from windrow.server.alert_settings import FILE_NAME, AlertSettings, read_alert_settings
 from windrow.server.database import is_database_url
 from windrow.server.processes import Processes
 from windrow.server.reconciler import Reconciler
 from windrow.server.registry import Registry
 from windrow.server.service import Service, facts_of
 from windrow.server.tokens import admin_token
+from windrow.settings import environment
 
 REGISTRY = "registry.db"
 _GRACE = 3
@@ -43,6 +45,9 @@ class ServeRequest:
     registry: str | None = None
     limits: Limits = field(default_factory=Limits)
     rate: float = 100.0
+    # The file that says who is told of alerts; where none is given, the one in the folder, if it is there.
+    alerts: Path | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_loopback(self) -> bool:
@@ -71,11 +76,15 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
         processes = Processes(request.job_arguments, request.submit)
         reconciler = Reconciler(jobs, registry, processes, limits=request.limits, facts=facts_of(registry, jobs))
         hosts = LOOPBACK | {request.host.lower(), *(host.lower() for host in request.hosts)}
-        app = make_app(Service(jobs, registry, reconciler), hosts, Rate(request.rate, 3 * request.rate))
+        port = listener.getsockname()[1]
+        told = _told(request, port)
+        app = make_app(Service(jobs, registry, reconciler), hosts, Rate(request.rate, 3 * request.rate), told, request.settings)
         token = admin_token(registry, request.data)
         reconciler.begin()
         app.state.changing.begin()
-        tell(request.address_at(listener.getsockname()[1]), token)
+        app.state.alerting.begin()
+        app.state.notifier.begin()
+        tell(request.address_at(port), token)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -98,8 +107,17 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
         finally:
             app.state.closing.set()
             app.state.changing.close()
+            app.state.alerting.close()
+            app.state.notifier.close()
             reconciler.close()
             registry.close()
+
+
+def _told(request: ServeRequest, port: int) -> AlertSettings:
+    beside = request.data / FILE_NAME
+    path = request.alerts or (beside if beside.exists() else None)
+    found = AlertSettings() if path is None else read_alert_settings(path, environment())
+    return found if found.page else found.model_copy(update={"page": request.address_at(port)})
 
 
 def _check(request: ServeRequest) -> None:

@@ -13,6 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from windrow.server.admission import Limits
+from windrow.server.alerting import Alerting
 from windrow.server.api.security import Rate
 from windrow.server.app import make_app
 from windrow.server.changing import Changing
@@ -96,6 +97,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made.changing.close()
     made.programs.end_all()
     made.registry.close()
+
+
+@pytest.fixture
+def alerting(server: Server) -> Alerting:
+    found: Alerting = server.client.app.state.alerting  # type: ignore[attr-defined]
+    return found
 
 
 def make_server(root: Path, programs: Programs, limits: Limits | None = None) -> Server:

@@ -104,27 +104,6 @@ class Query(Shape):
     query: str = Field(min_length=1, max_length=20_000, examples=["SELECT name, observed FROM system.jobs WHERE observed <> 'running'"])
 
 
-class SilenceShape(Shape):
-    rule: str = Field(default="", max_length=200, description="of every rule where left out")
-    job: str = Field(default="", max_length=200, description="of every job where left out")
-    minutes: int = Field(ge=1, le=60 * 24 * 30, examples=[60])
-    reason: str = Field(min_length=1, max_length=500, examples=["the broker is being upgraded"])
-
-
-class AlertShape(Shape):
-    id: str
-    rule: str
-    labels: dict[str, str]
-    level: str
-    summary: str
-    state: str = Field(description="pending, firing or resolved")
-    is_silenced: bool
-    value: float | None
-    since: int
-    changed_at: int
-    acknowledged_by: str
-
-
 class NewToken(Shape):
     name: str = Field(min_length=1, max_length=100, examples=["ci"])
     scopes: list[Literal["read", "data", "operate", "deploy", "admin"]] = Field(min_length=1, examples=[["read", "deploy"]])
