@@ -67,6 +67,7 @@ from windrow.check.warnings.default_place import default_place
 from windrow.check.warnings.growing_groups import growing_groups
 from windrow.check.warnings.null_comparison import null_comparison
 from windrow.check.warnings.order_of_arrival import order_of_arrival
+from windrow.check.warnings.time_pattern import time_pattern
 from windrow.check.warnings.unbounded_order import unbounded_order
 from windrow.errors import Diagnostic
 from windrow.model.statement import Script
@@ -130,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     unsupported,
 )
 
-WARNINGS: tuple[Rule, ...] = (unbounded_order, order_of_arrival, growing_groups, default_place, null_comparison)
+WARNINGS: tuple[Rule, ...] = (unbounded_order, order_of_arrival, growing_groups, default_place, null_comparison, time_pattern)
 """Rules about what runs and may surprise; asked only where nothing is wrong."""
 
 

@@ -1,16 +1,14 @@
-"""Names of other systems, and what is written here: functions, columns, options and connectors.
+"""Names of other systems, and what is written here: functions and columns.
 
 Words that no grammar rule reads are in ``windrow.sql.foreign_words``; these are names, which only the checks know to be unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from windrow.connectors.registry import CONNECTORS
-from windrow.connectors.spec import ConnectorSpec
-from windrow.model.options import Option
+from windrow.model.window_kinds import SPELLINGS
+from windrow.sql.time_patterns import from_percents
 
 FUNCTIONS: dict[str, str] = {
     "group_concat": "STRING_AGG({0}, ',')",
@@ -28,10 +26,6 @@ FUNCTIONS: dict[str, str] = {
     "hop_rowtime": "_event_time: the output of a window has the last instant of it",
     "session_rowtime": "_event_time: the output of a window has the last instant of it",
     "tumble_proctime": "_timestamp, the time at which a row arrived",
-    "tumblingwindow": "WINDOW TUMBLING(5m), a clause behind FROM",
-    "hoppingwindow": "WINDOW SLIDING(10m, 5m), a clause behind FROM",
-    "slidingwindow": "WINDOW SLIDING(10m, 1m), a clause behind FROM",
-    "sessionwindow": "WINDOW SESSION(5m), a clause behind FROM",
     "product": "EXP(SUM(LN({0}))), of numbers above zero",
     "map_agg": "MAP_FROM_ENTRIES(ARRAY_AGG(STRUCT({0}, {1})))",
     "json_object_agg": "TO_JSON(MAP_FROM_ENTRIES(ARRAY_AGG(STRUCT({0}, {1}))))",
@@ -42,6 +36,7 @@ FUNCTIONS: dict[str, str] = {
     "json_array": "TO_JSON(ARRAY({0}, {1}))",
     "json_string": "TO_JSON({0})",
     "is_json": "{0} IS JSON",
+    "regexp_contains": "{0} RLIKE {1}",
     "regexp_match": "REGEXP_EXTRACT({0}, {1}, 0)",
     "regexp_matches": "REGEXP_EXTRACT_ALL({0}, {1}, 0)",
     "string_to_array": "SPLIT({0}, {1}), whose second text is a regular expression",
@@ -49,18 +44,13 @@ FUNCTIONS: dict[str, str] = {
     "age": "{0} - {1}",
     "getdate": "NOW()",
     "sysdate": "NOW()",
-    "date_bin": "WINDOW TUMBLING(5m), with _window_start in SELECT",
-    "tumbling_window": "WINDOW TUMBLING(5m)",
     "timestamp_diff": "TIMESTAMPDIFF({2}, {1}, {0})",
     "datetime_diff": "TIMESTAMPDIFF({2}, {1}, {0})",
     "timestamp_add": "{0} + {1}",
     "timestamp_sub": "{0} - {1}",
     "from_unixtime_millis": "TIMESTAMP_MILLIS({0})",
-    "parse_timestamp": "TO_TIMESTAMP({1}, {0}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
     "stringtotimestamp": "TO_TIMESTAMP({0}, {1})",
-    "format_timestamp": "DATE_FORMAT({1}, {0}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
     "timestamptostring": "DATE_FORMAT({0}, {1})",
-    "strftime": "DATE_FORMAT({0}, {1}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
     "json_extract": "GET_JSON_OBJECT({0}, {1})",
     "json_extract_scalar": "GET_JSON_OBJECT({0}, {1})",
     "extractjsonfield": "GET_JSON_OBJECT({0}, {1})",
@@ -68,8 +58,8 @@ FUNCTIONS: dict[str, str] = {
     "to_unixtime": "UNIX_SECONDS({0})",
     "str_to_date": "TO_TIMESTAMP({0}, {1}), with a pattern such as 'yyyy-MM-dd HH:mm:ss'",
     "current_row_timestamp": "_timestamp, the time at which a row arrived",
-    "date_bucket": "WINDOW TUMBLING(5m), with _window_start in SELECT",
-    "tostartofinterval": "WINDOW TUMBLING(5m), with _window_start in SELECT",
+    "date_bucket": "time_bucket(INTERVAL '{1}' {0}, {2})",
+    "tostartofinterval": "time_bucket({1}, {0})",
     "tostartofminute": "DATE_TRUNC('minute', {0})",
     "tostartofhour": "DATE_TRUNC('hour', {0})",
     "tostartofday": "DATE_TRUNC('day', {0})",
@@ -103,7 +93,10 @@ FUNCTIONS: dict[str, str] = {
     "generate_uuid": "UUID()",
     "gen_random_uuid": "UUID()",
     "newid": "UUID()",
-    "format": "FORMAT_STRING({0}, {1})",
+    "format": "FORMAT_STRING({all})",
+    "row_to_json": "TO_JSON(STRUCT({0}.*))",
+    "mz_now": "NOW(), the moment at which a row is read; rows that leave with time are what a WINDOW holds",
+    "approx_top_count": "APPROX_TOP_K({0}, {1})",
     "ends_with": "ENDSWITH({0}, {1})",
     "contains_substr": "CONTAINS({0}, {1})",
     "charindex": "LOCATE({0}, {1})",
@@ -124,6 +117,14 @@ FUNCTIONS: dict[str, str] = {
 }
 """Functions that are not here, and the text to write; ``{0}``, ``{1}``... are the arguments."""
 
+_BY_COUNT: dict[tuple[str, int], str] = {
+    ("age", 1): "NOW() - {0}",
+    ("histogram", 1): "SELECT {0}, COUNT(*) ... GROUP BY {0}: a row for each value",
+    ("latest_by_offset", 2): "reverse(slice(reverse(COLLECT_LIST({0})), 1, {1}))",
+    ("earliest_by_offset", 2): "slice(COLLECT_LIST({0}), 1, {1})",
+}
+"""The same with so many arguments, where that says something else."""
+
 COLUMNS: dict[str, str] = {
     "rowtime": "_event_time",
     "rowkey": "_key",
@@ -143,118 +144,47 @@ COLUMNS: dict[str, str] = {
 }
 """Columns that other systems give every row, and the system columns that hold the same."""
 
-CONNECTOR_NAMES: dict[str, str] = {
-    "upsert-kafka": "kafka",
-    "kafka_source": "kafka",
-    "kafka_sink": "kafka",
-    "filesystem": "files",
-    "file": "files",
-    "file_source": "files",
-    "file_sink": "files",
-    "jdbc": "postgres",
-    "postgresql": "postgres",
-    "database_sink": "postgres",
-    "datagen": "generator",
-    "faker": "generator",
-    "rate": "generator",
-    "print": "console",
-    "stdout": "console",
-    "stdout_sink": "console",
+ARRIVAL_TIMES = frozenset({"proctime", "proc_time", "processing_time", "ptime"})
+"""What the time of arrival is often called."""
+
+WINDOW_FUNCTIONS: dict[str, str] = {
+    **{name.lower(): kind.word for name, kind in SPELLINGS.items()},
+    "window": "TUMBLING",
+    "session_window": "SESSION",
+    "tumbling_window": "TUMBLING",
+    "tumblingwindow": "TUMBLING",
+    "hoppingwindow": "SLIDING",
+    "slidingwindow": "SLIDING",
+    "sessionwindow": "SESSION",
 }
-"""Connectors by the names that other systems give them."""
+"""Functions of Flink, Spark and Azure Stream Analytics that group by a window, and what such a window is called here."""
 
 
-@dataclass(frozen=True)
-class ForeignOption:
-    """The key here, and values that are spelled otherwise; ``clause`` where it is a clause of the query and no option."""
-
-    key: str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
-    clause: str = ""
-    # Why the option is not needed, where there is nothing to write.
-    needless: str = ""
-
-    def hint(self, value: str) -> str:
-        """What to write or to remove."""
-        if self.needless:
-            return f"leave it out: {self.needless}"
-        spelled = self.values.get(value.lower(), self.values.get("", value))
-        return f"write {self.clause.format(spelled)}" if self.clause else f"write '{self.key}' = '{spelled}'"
-
-
-_FORMATS = {"json": "json", "kafka": "json", "delimited": "csv", "avro": "avro", "json_sr": "json"}
-_LATE = {"dead_letter_queue": "DEAD_LETTER", "dlq": "DEAD_LETTER", "discard": "DROP", "side_output": "DEAD_LETTER"}
-
-OPTIONS: dict[str, ForeignOption] = {
-    "kafka_topic": ForeignOption("topic"),
-    "topic.name": ForeignOption("topic"),
-    "topics": ForeignOption("topic"),
-    "brokers": ForeignOption("bootstrap.servers"),
-    "bootstrap_servers": ForeignOption("bootstrap.servers"),
-    "consumer.group": ForeignOption("group.id"),
-    "consumer.group.id": ForeignOption("group.id"),
-    "consumer_group": ForeignOption("group.id"),
-    "value.serializer": ForeignOption("format", _FORMATS),
-    "schema.value.format": ForeignOption("format", _FORMATS),
-    "file.path": ForeignOption("path"),
-    "file.format": ForeignOption("format"),
-    "file.wait.timeout": ForeignOption(needless="new files are waited for as long as the job runs"),
-    "file.retry.interval": ForeignOption(needless="new files are waited for as long as the job runs"),
-    "file.watch": ForeignOption(needless="new files are waited for as long as the job runs"),
-    "watching": ForeignOption(needless="new files are waited for as long as the job runs"),
-    "watch": ForeignOption(needless="new files are waited for as long as the job runs"),
-    "event.time.type": ForeignOption("event.time.format"),
-    "idle.timeout": ForeignOption("watermark.idle_timeout"),
-    "watermark.idle.timeout": ForeignOption("watermark.idle_timeout"),
-    "watermark.max.out.of.orderness": ForeignOption("watermark.delay"),
-    "allowed_lateness": ForeignOption(clause="ALLOWED_LATENESS {0} in the WINDOW clause of the query"),
-    "datasource.topic.name": ForeignOption("topic"),
-    "value_format": ForeignOption("format", _FORMATS),
-    "value.format": ForeignOption("format", _FORMATS),
-    "key_format": ForeignOption("key.format", _FORMATS),
-    "timestamp": ForeignOption("event.time.field"),
-    "timestamp_format": ForeignOption("event.time.format"),
-    "scan.startup.mode": ForeignOption(
-        "auto.offset.reset",
-        {"earliest-offset": "earliest", "latest-offset": "latest", "group-offsets": "earliest", "timestamp": "earliest"},
-    ),
-    "scan.startup.timestamp-millis": ForeignOption("starting.timestamp"),
-    "startingoffsets": ForeignOption("auto.offset.reset"),
-    "subscribe": ForeignOption("topic"),
-    "kafka.bootstrap.servers": ForeignOption("bootstrap.servers"),
-    "table-name": ForeignOption("table"),
-    "username": ForeignOption("user"),
-    "rows-per-second": ForeignOption("rows.per.second"),
-    "rowspersecond": ForeignOption("rows.per.second"),
-    "number-of-rows": ForeignOption("rows"),
-    "watermark.max_out_of_orderness": ForeignOption("watermark.delay"),
-    "watermark.strategy": ForeignOption(
-        clause="{0}",
-        values={
-            "bounded_out_of_orderness": "'watermark.delay' = '5s'",
-            "": "'watermark.delay' = '5s'",
-            "ascending": "'watermark.delay' = '0s'",
-            "ascending_timestamps": "'watermark.delay' = '0s'",
-            "monotonous": "'watermark.delay' = '0s'",
-            "punctuated": "WINDOW TUMBLING(1m) WITH WATERMARK PUNCTUATED(condition) in the query",
-        },
-    ),
-    "late.data.strategy": ForeignOption(
-        values={**_LATE, **{name.lower(): name for name in ("DEAD_LETTER", "DROP", "INCLUDE_IN_NEXT", "UPDATE_PREVIOUS")}},
-        clause="LATE_DATA_STRATEGY {0} in the WINDOW clause of the query",
-    ),
-    "allowed.lateness": ForeignOption(clause="ALLOWED_LATENESS {0} in the WINDOW clause of the query"),
+# Functions with a pattern of strftime: what they are here, and which argument the pattern is.
+_PATTERNED = {
+    **dict.fromkeys(("parse_timestamp", "parse_datetime"), ("TO_TIMESTAMP", 0)),
+    **dict.fromkeys(("format_timestamp", "format_datetime", "format_date"), ("DATE_FORMAT", 0)),
+    "parse_date": ("TO_DATE", 0),
+    "strftime": ("DATE_FORMAT", 1),
+    "strptime": ("TO_TIMESTAMP", 1),
 }
-"""Options by the names that other systems give them."""
-
-_PROPERTIES = "properties."
 
 
-def _keys_of(spec: ConnectorSpec) -> frozenset[str]:
-    return frozenset(own.key for own in (*(spec.source or ()), *(spec.sink or ())))
+def _patterned(name: str, args: Sequence[str]) -> str | None:
+    """The call with its pattern in Spark's letters.
+
+    >>> _patterned("format_timestamp", ["'%Y-%m-%d'", "ts"])
+    "DATE_FORMAT(ts, 'yyyy-MM-dd')"
+    """
+    if name not in _PATTERNED or len(args) != 2:
+        return None
+    ours, place = _PATTERNED[name]
+    spelled = from_percents(args[place], is_mysql=False)
+    return f"{ours}({args[1 - place]}, {spelled or args[place]})" + ("" if spelled else ", with a pattern such as 'yyyy-MM-dd HH:mm:ss'")
 
 
-_KNOWN_KEYS = frozenset[str]().union(*map(_keys_of, CONNECTORS.own().values()))
+def is_foreign_function(name: str) -> bool:
+    return name.lower() in FUNCTIONS or name.lower() in _PATTERNED or name.lower() in WINDOW_FUNCTIONS
 
 
 def function_hint(name: str, args: Sequence[str]) -> str | None:
@@ -263,37 +193,8 @@ def function_hint(name: str, args: Sequence[str]) -> str | None:
     >>> function_hint("PROCTIME", [])
     'write _timestamp, the time at which a row arrived'
     """
-    text = FUNCTIONS.get(name.lower())
-    return None if text is None else f"write {text.format(*args, *('...' for _ in range(3)))}"
-
-
-def foreign_option(entry: Option) -> ForeignOption | None:
-    """What an option of another system is here, if it is one that is known."""
-    key = entry.key.lower()
-    if key in OPTIONS:
-        return OPTIONS[key]
-    if key.startswith(_PROPERTIES):
-        # Flink's way to hand options to the client.
-        inner = key.removeprefix(_PROPERTIES)
-        return ForeignOption(inner if inner in ("bootstrap.servers", "group.id", "auto.offset.reset") else f"kafka.{inner}")
-    if key.endswith(".type") and (entry.value.lower() in CONNECTOR_NAMES or entry.value.lower() in CONNECTORS):
-        return ForeignOption("connector", CONNECTOR_NAMES)
-    # 'orders.topic' = ..., where the name of the stream stands before the key.
-    own = key.partition(".")[2]
-    return OPTIONS.get(own) or (ForeignOption(own) if own in _KNOWN_KEYS else None)
-
-
-def said_connector(entries: Iterable[Option]) -> frozenset[str]:
-    """The options of the connector that ``'orders.type' = 'kafka_source'`` says: with its name put right, they are known."""
-    values = [entry.value.lower() for entry in entries if entry.key.lower().endswith(".type")]
-    names = [CONNECTOR_NAMES.get(value, value) for value in values]
-    return frozenset(key for name in names if name in CONNECTORS for key in _keys_of(CONNECTORS[name]))
-
-
-def meant_connector(entries: Iterable[Option]) -> str | None:
-    """The connector whose own options a list has most of, where it does not name one."""
-    keys = {(foreign.key if (foreign := foreign_option(entry)) is not None else entry.key).lower() for entry in entries}
-    known = {name: _keys_of(spec) for name, spec in CONNECTORS.items()}
-    shared = {name: len(keys & own) for name, own in known.items()}
-    best = max(shared, key=lambda name: shared[name])
-    return best if shared[best] else None
+    patterned = _patterned(name.lower(), args)
+    if patterned is not None:
+        return f"write {patterned}"
+    text = _BY_COUNT.get((name.lower(), len(args))) or FUNCTIONS.get(name.lower())
+    return None if text is None else f"write {text.format(*args, *('...' for _ in range(3)), all=', '.join(args))}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from windrow.catalog.names import closest
 from windrow.catalog.schema import Catalog
+from windrow.model.expr import Column
 from windrow.model.system import SYSTEM_COLUMNS
 
 _SHOWN = 20
@@ -26,6 +27,11 @@ def column_hint(name: str, owners: Sequence[tuple[str, Sequence[str]]], aliases:
     return (meant + listing).strip()
 
 
+def is_double_quoted(column: Column, text: str) -> bool:
+    """Whether the name was written in double quotes, as others write a text."""
+    return column.span is not None and text[column.span.start : column.span.start + 1] == '"'
+
+
 def _listed(columns: Sequence[str]) -> str:
     more = [f"and {len(columns) - _SHOWN} more"] if len(columns) > _SHOWN else []
     return ", ".join([*columns[:_SHOWN], *more])
@@ -37,5 +43,8 @@ def relation_hint(catalog: Catalog, name: str) -> str:
     similar = catalog.closest_relations(name)
     if similar:
         return f'did you mean "{similar[0]}"? there are: {", ".join(known)}'
+    last = name.rpartition(".")[2]
+    if last != name and last.lower() in (each.lower() for each in known):
+        return f"names have no database before them: write {last}"
     create = f"CREATE STREAM {name} (...) WITH ('connector' = '...')"
     return f"there are: {', '.join(known)}; or define it: {create}" if known else f"define it: {create}"

@@ -15,10 +15,10 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.errors import Diagnostic, SqlError, UsageError
 from windrow.model.place import Span
+from windrow.model.secret_names import names_secret
 from windrow.sql import fill
 
 MASK = "***"
-_SECRET = re.compile(r"passw|secret|token|credential|api.?key|private.?key|jaas|\bkey\.pem|basic\.auth", re.IGNORECASE)
 _USER_INFO = re.compile(r"(://[^/:@\s]+:)[^@/\s]+@")
 _PASSWORD_WORD = re.compile(r"((?:password|passwd|pwd)\s*=\s*)[^\s&;]+", re.IGNORECASE)
 
@@ -176,7 +176,7 @@ def masked(path: Path, text: str, raw: str) -> str:
     'postgresql://me:***@db/x'
     """
     # The address in a URL is what one wants to see of it.
-    if _SECRET.search(path[-1]) or (is_secret(path) and "://" not in text):
+    if names_secret(path[-1]) or (is_secret(path) and "://" not in text):
         return raw if re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", raw) else MASK
     return _PASSWORD_WORD.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
 

@@ -23,6 +23,7 @@ from windrow.model.query import DerivedSource, NamedSource, Query, Select, Sourc
 from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, CreateTableAs, InsertInto, Script, SelectStatement, Statement
 from windrow.model.window import BoundedOutOfOrderness, WindowClause
 from windrow.sql import parse_duration, parse_triggers
+from windrow.sql.durations import show_duration
 
 _CONNECTOR = "connector"
 _FIELDS = {"size": "size", "advance": "advance", "step": "step", "gap": "gap", "max_duration": "max_length"}
@@ -188,7 +189,7 @@ class _Overlay:
             kind = replace(kind, **{_FIELDS[key]: parse_duration(value.text)})
         if lengths and kind is not window.kind:
             place = self._place(next(iter(lengths.values())).span)
-            self.faults.extend(Diagnostic(codes.NO_SUCH_LENGTH, fault.message, place, fault.hint) for fault in kind.faults())
+            self.faults.extend(Diagnostic(codes.NO_SUCH_LENGTH, fault.message, place, fault.hint) for fault in kind.faults(show_duration))
         return replace(window, kind=kind)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from windrow.model.secret_names import starred
+
 
 @dataclass(frozen=True)
 class Span:
@@ -53,9 +55,9 @@ class SourceText:
         return self.text[start:end].rstrip("\r")
 
     def excerpt(self, span: Span) -> list[str]:
-        """The line a span starts on, with carets under the span (cut at the line's end)."""
+        """The line a span starts on, with carets under the span (cut at the line's end). Secrets in it are not shown."""
         line, column = self.position(span.start)
-        shown = self.line(line)
+        shown = starred(self.line(line))
         width = max(1, min(span.end - span.start, len(shown) - column + 1))
         gutter = " " * len(str(line))
         # Tabs keep their width in the caret line, so that the caret stands under the right character.

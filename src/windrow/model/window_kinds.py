@@ -64,7 +64,8 @@ class WindowKind(Node):
         """How long LATE_DATA_STRATEGY UPDATE_PREVIOUS keeps a window that has closed, unless ALLOWED_LATENESS says it."""
         raise NotImplementedError
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:
+        """What is wrong with its lengths; the hints hold those that the user wrote."""
         raise NotImplementedError
 
     def describe(self, show: ShowDuration) -> str:
@@ -211,7 +212,7 @@ class Tumbling(FixedKind):
     def last_pane(self, at: Time) -> Time:
         return self._on_grid(at, self.size)
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:  # noqa: ARG002  # nothing here is written in another order
         yield from self._above_zero("size", self.size)
 
     def describe(self, show: ShowDuration) -> str:
@@ -258,11 +259,11 @@ class Sliding(FixedKind):
     def last_pane(self, at: Time) -> Time:
         return self._on_grid(at, self.advance)
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:
         yield from self._above_zero("size", self.size)
         yield from self._above_zero("advance", self.advance)
         if self.advance > self.size:
-            hint = "the size comes first: SLIDING(10m, 1m)"
+            hint = f"the size comes first: {self.word}({show(self.advance)}, {show(self.size)})"
             yield Fault("the advance of a sliding window must not be longer than its size", hint, 1)
 
     def describe(self, show: ShowDuration) -> str:
@@ -307,11 +308,14 @@ class Cumulate(FixedKind):
         """
         return self._on_grid(pane, self.size)
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:
         yield from self._above_zero("step", self.step)
         yield from self._above_zero("size", self.size)
         if self.step > 0 and self.size > 0 and self.size % self.step:
-            yield Fault("the size of a CUMULATE window must be a whole number of steps", f"the step comes first: {self.example}", 1)
+            hint = f"write {self.word}({show(self.step)}, {show(self.size + -self.size % self.step)})"
+            if self.step % self.size == 0:
+                hint = f"the step comes first: {self.word}({show(self.size)}, {show(self.step)})"
+            yield Fault("the size of a CUMULATE window must be a whole number of steps", hint, 1)
 
     def describe(self, show: ShowDuration) -> str:
         return f"cumulate: start together every {show(self.size)}, one ends after each {show(self.step)}, {self._aligned(show)}"
@@ -351,10 +355,11 @@ class Session(MovingKind):
     takes = "one gap"
     example = "SESSION(30m)"
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:
         yield from self._above_zero("gap", self.gap)
         if self.max_length is not None and self.max_length < self.gap:
-            yield Fault("MAX of a SESSION window is shorter than its gap", "write SESSION(30s, MAX 10m)")
+            hint = f"write SESSION({show(self.max_length)}, MAX {show(self.gap)})"
+            yield Fault("MAX of a SESSION window is shorter than its gap", hint)
 
     def describe(self, show: ShowDuration) -> str:
         cut = "" if self.max_length is None else f", {show(self.max_length)} long at most"
@@ -386,7 +391,7 @@ class Rows(CountedKind):
     takes = "a number of rows"
     example = "ROWS(100)"
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self, show: ShowDuration) -> Iterator[Fault]:  # noqa: ARG002  # it has no length of time
         yield from self._above_zero("count", self.count)
 
     def describe(self, show: ShowDuration) -> str:  # noqa: ARG002  # it has no length of time

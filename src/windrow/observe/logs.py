@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from windrow.errors import UsageError, WindrowError
+from windrow.model.secret_names import names_secret
 from windrow.observe.log_context import log_fields
 
 UNWRITABLE = "WR635"
@@ -155,4 +156,4 @@ def _mask_all(value: Any) -> Any:
 
 
 def _is_secret(key: Any) -> bool:
-    return isinstance(key, str) and re.search(r"(?i)password|secret|token|api[_.-]?key", key) is not None
+    return isinstance(key, str) and names_secret(key)

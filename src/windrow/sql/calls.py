@@ -12,6 +12,7 @@ from windrow.sql.dialect import Kind, Token
 from windrow.sql.json_calls import JSON_CALLS, read_json_call
 from windrow.sql.over import read_over
 from windrow.sql.precedence import COMPARISON
+from windrow.sql.render import render_expr
 from windrow.sql.spellings import spelled_here
 from windrow.sql.words import BARE_CALLS, RESERVED_CALLS, UNIT_CALLS, UNIT_SPELLINGS, UNITS
 
@@ -79,17 +80,28 @@ def _with_unit(cursor: Cursor, call: Call) -> Call:
         return replace(call, args=(Literal(unit, span=call.args[0].span), *call.args[1:]))
     if len(call.args) == 3:
         hint = f"write one of {', '.join(UNITS)}"
+        last = UNIT_SPELLINGS.get(str(getattr(call.args[2], "name", "")).upper())
+        if last is not None:
+            # BigQuery's DATE_DIFF(end, start, DAY).
+            first, second = (render_expr(arg) for arg in (call.args[1], call.args[0]))
+            hint = f"the unit stands first, and the later time last: {call.name}({last}, {first}, {second})"
         raise cursor.fault(codes.SYNTAX, f"expected a unit of time first in {call.name}, found {name}", call.args[0].span, hint)
     return call
 
 
 def _read_bare(cursor: Cursor, start: Token) -> Call:
     """CURRENT_TIMESTAMP, ARRAY[1, 2], or MAP['a', 1]."""
-    if not cursor.take("["):
+    if not cursor.at("["):
         return Call(start.text, name_span=start.span, span=start.span)
+    return replace(read_items(cursor, start), name=start.key.lower())
+
+
+def read_items(cursor: Cursor, start: Token) -> Call:
+    """``[1, 2]``, alone or behind the word ARRAY."""
+    cursor.expect("[")
     args = () if cursor.at("]") else cursor.between_commas(Cursor.expr)
     cursor.expect("]")
-    return Call(start.key.lower(), args, name_span=start.span, span=cursor.since(start))
+    return Call("array", args, name_span=start.span, span=cursor.since(start))
 
 
 def _read_extract(cursor: Cursor) -> Call:
@@ -97,8 +109,6 @@ def _read_extract(cursor: Cursor) -> Call:
     if field.kind not in (Kind.WORD, Kind.STRING):
         raise cursor.fault(codes.SYNTAX, f"expected a field of time, found {field.shown}", field.span, "write HOUR")
     cursor.expect("FROM")
-    if field.text.upper() == "EPOCH":
-        return Call("unix_seconds", (cursor.expr(),))
     return Call("date_part", (Literal(field.text.lower(), span=field.span), cursor.expr()))
 
 

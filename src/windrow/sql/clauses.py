@@ -39,7 +39,8 @@ def _read_fetch(cursor: Cursor) -> object:
 
 def _read_emit(cursor: Cursor) -> Emit:
     start = cursor.last()
-    if cursor.take("FINAL") or any(cursor.take(*words) for words in _WHEN_CLOSED):
+    is_final = cursor.take("FINAL")
+    if any(cursor.take(*words) for words in _WHEN_CLOSED) or is_final:
         return EmitFinal(span=cursor.since(start))
     if cursor.take("CHANGES"):
         is_per_batch = cursor.take("PER")

@@ -237,6 +237,7 @@ _EXAMPLES = {
     "the name of a stream or table": "write a name, such as trades",
     "SELECT": "write a query, such as SELECT * FROM trades",
     "a unit of time": "write one of SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, YEAR",
+    "ON or USING after JOIN": "write what is equal: ON a.key = b.key, or USING (key)",
     "a data type": "write one such as STRING, BIGINT, DOUBLE or TIMESTAMP",
 }
 _BELONGS_TO_WINDOW = frozenset({"TRIGGER", "ALLOWED_LATENESS", "LATE_DATA_STRATEGY"})

@@ -17,7 +17,7 @@ _ATOMIC: dict[str, Atomic] = {
     **dict.fromkeys(("BIGINT", "LONG", "INT8", "INT64"), types.BIGINT),
     **dict.fromkeys(("FLOAT", "REAL", "FLOAT4"), types.FLOAT),
     **dict.fromkeys(("DOUBLE", "FLOAT8", "FLOAT64"), types.DOUBLE),
-    **dict.fromkeys(("STRING", "TEXT", "VARCHAR", "CHAR", "NVARCHAR"), types.STRING),
+    **dict.fromkeys(("STRING", "TEXT", "VARCHAR", "CHAR", "NVARCHAR", "JSON", "JSONB"), types.STRING),
     **dict.fromkeys(("BINARY", "VARBINARY", "BYTES", "BYTEA"), types.BINARY),
     "DATE": types.DATE,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMPTZ"), types.TIMESTAMP),
@@ -32,7 +32,7 @@ _SIZED = ("STRING", "NVARCHAR", "TIMESTAMPTZ", "VARCHAR", "CHAR", "BINARY", "VAR
 _NAMES = (*_ATOMIC, *_DECIMAL, "ARRAY", "MAP", "STRUCT", "ROW")
 # Types of other systems, and the one that holds their values here.
 _HOLDS: dict[str, str] = {
-    **dict.fromkeys(("UUID", "JSON", "JSONB", "XML", "ENUM", "TIME", "GEOGRAPHY", "CLOB", "NAME", "CITEXT", "INET"), "STRING"),
+    **dict.fromkeys(("UUID", "XML", "ENUM", "TIME", "GEOGRAPHY", "CLOB", "NAME", "CITEXT", "INET"), "STRING"),
     **dict.fromkeys(("DATETIME", "DATETIME2", "TIMESTAMP_TZ"), "TIMESTAMP"),
     **dict.fromkeys(("MONEY", "NUMBER", "BIGNUMERIC"), "DECIMAL(18, 2)"),
     **dict.fromkeys(("SERIAL", "BIGSERIAL", "UINT32", "INT256", "UNSIGNED"), "BIGINT"),

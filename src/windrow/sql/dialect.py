@@ -140,7 +140,8 @@ def _blank_comments(text: str) -> tuple[str, list[Token]]:
         if not is_closed:
             what, closer = _UNCLOSED[group]
             opener = Span(match.start(), match.start() + (2 if group == "block" else 1))
-            fault = Diagnostic(codes.UNCLOSED, f"this {what} is never closed", opener, f"close it with {closer}")
+            hint = f"close it with {closer}" + ("; a quote inside a string is doubled: 'it''s'" if closer == "'" else "")
+            fault = Diagnostic(codes.UNCLOSED, f"this {what} is never closed", opener, hint)
             junk.append(Token(Kind.JUNK, match[0], match.start(), match.end(), fault=fault))
         elif match[0].startswith("/*+"):
             span = Span(*match.span())

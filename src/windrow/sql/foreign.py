@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from windrow.errors import Diagnostic
 from windrow.model.place import Span
+from windrow.model.window_kinds import SPELLINGS
 from windrow.sql import codes
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.durations import UNITS
@@ -29,7 +30,8 @@ class Foreign:
     """A pattern of tokens, what it is called here, and the text to paste.
 
     A pattern is made of words and symbols, and of ``^`` (start of the statement), ``<name>``, ``<n>`` (a number), ``<s>`` (a string),
-    ``<length>`` (of time) and ``<(...)>`` (what a pair of parentheses holds). What these stand for are ``{0}``, ``{1}``... of the hint.
+    ``<length>`` (of time) and ``<(...)>`` (what a pair of parentheses holds). What these stand for are ``{0}``, ``{1}``... of the hint,
+    and ``{window}`` is the window of the statement.
     ``within`` is the first word that the statement must have.
     """
 
@@ -59,8 +61,25 @@ def explain_foreign(words: Sequence[Foreign], tokens: Sequence[Token], text: str
         found = _find(word.pattern.split(), tokens, text, at)
         if found is not None:
             span = Span(tokens[found.start].start, tokens[found.end - 1].end)
-            return Diagnostic(codes.FOREIGN, word.message.format(*found.held), span, word.hint.format(*found.held))
+            return Diagnostic(
+                codes.FOREIGN,
+                word.message.format(*found.held),
+                span,
+                word.hint.format(*found.held, window=window_of(tokens, text) or "WINDOW TUMBLING(...)"),
+            )
     return None
+
+
+def window_of(tokens: Sequence[Token], text: str) -> str | None:
+    """``WINDOW TUMBLING(5m)`` as the statement has it."""
+    for start in range(len(tokens)):
+        found = match_at(_WINDOW, tokens, text, start)
+        if found is not None and tokens[start + 1].key in SPELLINGS:
+            return text[tokens[found.start].start : tokens[found.end - 1].end]
+    return None
+
+
+_WINDOW = ("WINDOW", "<name>", "<(...)>")
 
 
 def token_at(tokens: Sequence[Token], span: Span | None) -> int | None:

@@ -6,9 +6,28 @@ meaning is exactly ours are not listed: the grammar reads them.
 
 from __future__ import annotations
 
+from windrow.model.window_kinds import SPELLINGS
 from windrow.sql.foreign import Foreign
 
 _STATEMENTS = (
+    *(
+        Foreign(f"^ CREATE {words} VIEW <name>", "a view is a stream without a connector", "write CREATE STREAM {0} AS SELECT ...")
+        for words in ("OR REPLACE TEMP", "OR REPLACE TEMPORARY", "OR REPLACE", "TEMP")
+    ),
+    Foreign(
+        "^ CREATE TYPE <name> AS", "a struct is written where it is used", "write column STRUCT<a: INT, b: STRING>, without CREATE TYPE {0}"
+    ),
+    Foreign("^ CREATE INDEX <name>", "tables are looked up by what a join says is equal", "remove the statement"),
+    *(
+        Foreign(f"^ CREATE {thing} <name>", "who runs a job, and where, is said when it starts", "remove the statement")
+        for thing in ("CLUSTER", "ROLE", "USER")
+    ),
+    Foreign("^ CREATE SECRET <name>", "secrets come from the environment", "write 'password' = '${{PASSWORD}}' where one is needed"),
+    Foreign(
+        "^ CREATE SUBSCRIPTION <name>",
+        "what comes out is read from a sink",
+        "write CREATE STREAM {0} AS SELECT ... WITH ('connector' = ...)",
+    ),
     Foreign("^ CREATE OR REPLACE <name> <name>", "a file states what there is: nothing is replaced", "write CREATE {0} {1} ..."),
     Foreign("^ CREATE <name> IF NOT EXISTS <name>", "a file states what there is: IF NOT EXISTS says nothing", "write CREATE {0} {1} ..."),
     Foreign(
@@ -81,6 +100,18 @@ _STATEMENTS = (
     Foreign("^ LIST <name>", "what there is, is shown", "write SHOW {0}"),
     Foreign("^ PRINT", "topics are printed on the command line", "windrow consume TOPIC"),
     Foreign("^ TERMINATE", "a job ends with its process", "press Ctrl-C, or stop the process of windrow run"),
+    Foreign("^ PAUSE", "a job that is stopped goes on where it was", "press Ctrl-C; windrow run FILE goes on"),
+    Foreign("^ RESUME", "a job that is stopped goes on where it was", "windrow run FILE"),
+    Foreign("^ SUBSCRIBE", "what a query puts out is printed", "write SELECT * FROM name, or CREATE STREAM name AS SELECT ... WITH (...)"),
+    Foreign(
+        "^ DEFINE <name>", "there are no variables", "write ${{{0}:-value}} for what the environment variable {0} holds, else the value"
+    ),
+    Foreign("^ UNDEFINE <name>", "there are no variables", "remove the statement"),
+    *(
+        Foreign(f"^ {words}", "the engine sees to it", "remove the statement")
+        for words in ("CACHE", "UNCACHE", "REFRESH", "ANALYZE", "VACUUM", "OPTIMIZE", "GRANT", "REVOKE", "ASSERT", "ADD JAR", "COMMIT")
+    ),
+    Foreign("DELETE TOPIC", "topics are the broker's", "remove DELETE TOPIC"),
     Foreign("^ SHOW QUERIES", "running queries are jobs", "write SHOW JOBS"),
     Foreign("^ SHOW TOPICS", "topics are the broker's", "write SHOW STREAMS for what this file reads and writes"),
     Foreign("^ SHOW CREATE <name> <name>", "columns and options are described", "write DESCRIBE {1}"),
@@ -165,6 +196,12 @@ _COLUMNS = (
         "write {0} {1} where the column is in the value; else remove it, and read _key",
         within="CREATE",
     ),
+    Foreign(
+        "USING <name> LOCATION <s>",
+        "where rows are is an option",
+        "write WITH ('connector' = 'files', 'path' = {1}, 'format' = '{0}')",
+        within="CREATE",
+    ),
     Foreign("USING <name>", "where rows come from is an option", "write WITH ('connector' = 'kafka', ...) or another", within="CREATE"),
     Foreign("LOCATION <s>", "where rows are is an option", "write WITH ('connector' = 'files', 'path' = {0}, ...)", within="CREATE"),
     Foreign("HEADERS", "headers are read by a function", "remove this column, and write HEADER('name') in a query", within="CREATE"),
@@ -182,9 +219,19 @@ _WINDOWS = (
     Foreign("TRIGGER ON COUNT <n>", "a trigger of so many rows is EVERY", "write TRIGGER EVERY {0} RECORDS OR ON WATERMARK"),
     Foreign("TRIGGER ON COUNT ( <n> )", "a trigger of so many rows is EVERY", "write TRIGGER EVERY {0} RECORDS OR ON WATERMARK"),
     Foreign("TRIGGER ON PROCESSING_TIME", "a trigger of the clock is EVERY", "write TRIGGER EVERY 30s OR ON WATERMARK"),
-    Foreign("EMIT EARLY", "how often a window emits early is a trigger", "write WINDOW TUMBLING(...) TRIGGER EVERY 30s OR ON WATERMARK"),
+    Foreign("TRIGGER PROCESSING TIME <length>", "a trigger of the clock is EVERY", "write TRIGGER EVERY {0} OR ON WATERMARK"),
+    *(
+        Foreign(f"{kind} WINDOW {length}", "the word WINDOW comes first", f"write WINDOW {kind}({{0}})")
+        for kind in SPELLINGS
+        for length in ("<length>", "<(...)>")
+    ),
     Foreign("WITH LATENESS <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0}"),
     Foreign("WATERMARK DELAY <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
+    Foreign(
+        "WITHWATERMARK <name> <length>",
+        "a watermark is stated with the stream",
+        "write WITH ('event.time.field' = '{0}', 'watermark.delay' = '{1}') where the stream is created",
+    ),
     Foreign("WATERMARK <length>", "the watermark of a window has a kind", "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0})"),
     Foreign("LATE DATA STRATEGY <name>", "the words are joined by underscores", "write LATE_DATA_STRATEGY {0}"),
     Foreign("LATE_DATA <name>", "what becomes of late rows is LATE_DATA_STRATEGY", "write LATE_DATA_STRATEGY {0}"),
@@ -206,35 +253,28 @@ _WINDOWS = (
         "late rows of a join are the watermark's",
         "write WITHIN {0}, and 'watermark.delay' = '{1}' into the WITH (...) of both streams",
     ),
-    Foreign("GRACE PERIOD <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
-    Foreign("GRACE <length>", "how late rows may be is ALLOWED_LATENESS", "write ALLOWED_LATENESS {0} behind WINDOW ...(...)"),
+    Foreign(", GRACE <length> )", "how late rows may be is ALLOWED_LATENESS", "remove it, and write ALLOWED_LATENESS {0} behind the )"),
+    Foreign("GRACE PERIOD <length>", "how late rows may be is ALLOWED_LATENESS", "write {window} ALLOWED_LATENESS {0}"),
+    Foreign("GRACE <length>", "how late rows may be is ALLOWED_LATENESS", "write {window} ALLOWED_LATENESS {0}"),
+    Foreign("LATENESS <length>", "how late rows may be is ALLOWED_LATENESS", "write {window} ALLOWED_LATENESS {0}"),
+    Foreign(") WITHIN <length>", "WITHIN is the time bound of a join", "write {window} ALLOWED_LATENESS {0} for how late rows may be"),
+    Foreign(
+        "WITHIN <length>",
+        "WITHIN is the time bound of a join",
+        "write WHERE _event_time > NOW() - INTERVAL {0} for rows that are no older, or WINDOW TUMBLING({0})",
+    ),
     Foreign("WINDOW <name> <length>", "the length of a window stands in parentheses", "write WINDOW {0}({1})"),
     Foreign("<name> ( <length> EVERY <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
     Foreign("<name> ( <length> ADVANCE BY <length>", "a window that moves on is SLIDING(size, advance)", "write SLIDING({1}, {2})"),
-    Foreign(
-        "EMIT AFTER DELAY <length>",
-        "how often a window emits early is a trigger",
-        "write WINDOW TUMBLING(...) TRIGGER EVERY {0} OR ON WATERMARK",
-    ),
-    Foreign(
-        "EMIT STREAM AFTER DELAY <length>",
-        "how often a window emits early is a trigger",
-        "write WINDOW TUMBLING(...) TRIGGER EVERY {0} OR ON WATERMARK",
-    ),
-    Foreign(
-        "EMIT PERIODIC <length>",
-        "how often a window emits early is a trigger",
-        "write WINDOW TUMBLING(...) TRIGGER EVERY {0} OR ON WATERMARK",
-    ),
-    Foreign(
-        "EMIT EVERY <length>", "how often a window emits early is a trigger", "write WINDOW TUMBLING(...) TRIGGER EVERY {0} OR ON WATERMARK"
-    ),
     Foreign(
         "EMIT FINAL AFTER <length>",
         "how long rows are waited for is the delay of the watermark",
         "write WITH WATERMARK BOUNDED_OUT_OF_ORDERNESS({0}) behind WINDOW ...(...), and EMIT FINAL",
     ),
-    Foreign("EMIT ON UPDATE", "an emission for every row is EMIT CHANGES", "write EMIT CHANGES"),
+    *(
+        Foreign(f"EMIT {words}", "an emission for every row is EMIT CHANGES", "write EMIT CHANGES")
+        for words in ("ON UPDATE", "ON CHANGE", "UPDATES", "CHANGE")
+    ),
     Foreign(
         "<name> . WITHWATERMARK ( <s> , <s> )",
         "a watermark is stated with the stream",
@@ -265,12 +305,30 @@ _SELECTS = (
     Foreign("* EXCLUDE <(...)>", "* stands for all columns", "name the columns that you want instead of * EXCLUDE ({0})"),
     Foreign("* REPLACE <(...)>", "* stands for all columns", "name the columns that you want, and write {0} among them"),
     Foreign("<name> ( <name> SEPARATOR <s>", "the separator of joined texts is an argument", "write STRING_AGG({1}, {2})"),
+    *(
+        Foreign(f"{name} ( <n> ) <(...)>", "a function has one list of arguments", f"write {ours}")
+        for name, ours in (
+            ("QUANTILE", "PERCENTILE_APPROX({1}, {0})"),
+            ("MEDIAN", "PERCENTILE_APPROX({1}, 0.5)"),
+            ("TOPK", "slice(sort_array(COLLECT_LIST({1}), false), 1, {0})"),
+            ("GROUPARRAY", "slice(COLLECT_LIST({1}), 1, {0})"),
+        )
+    ),
     Foreign("BETWEEN <s> PRECEDING", "a length of time is an INTERVAL", "write BETWEEN INTERVAL {0} PRECEDING"),
     Foreign(
         "AS OF TIMESTAMP",
         "the version of a table is asked for by FOR SYSTEM_TIME AS OF",
         "write JOIN names FOR SYSTEM_TIME AS OF t._event_time AS n ON t.key = n.key",
     ),
+    Foreign("<name> -> <name> -> <name>", "a field stands behind a point", "write {0}.{1}.{2}"),
+    Foreign("<name> -> <name>", "a field stands behind a point", "write {0}.{1}"),
+    Foreign("STRUCT ( <name> : =", "the fields of a struct get their names with AS", "write STRUCT(value AS {0})"),
+    Foreign("SAFE . <name> (", "what cannot be computed is NULL already", "write {0}(...)"),
+    Foreign("= >", "greater or equal is >=", "write >="),
+    Foreign("= <", "less or equal is <=", "write <="),
+    Foreign("ARRAY ( SELECT", "an array of what a query finds is an aggregate", "write (SELECT ARRAY_AGG(x) FROM ...)"),
+    Foreign("LIMIT ALL", "LIMIT takes a number", "remove LIMIT ALL"),
+    Foreign("FROM <name> AS OF NOW", "a stream is read as it comes", "write FROM {0}"),
     Foreign(": <name>", "a statement has no parameters", "write ${{{0}}} for what the environment variable {0} holds"),
     Foreign("@ <name>", "there are no variables", "write ${{{0}}} for what the environment variable {0} holds"),
     Foreign("{ { <name> } }", "there are no templates", "write ${{{0}}} for what the environment variable {0} holds"),
@@ -280,6 +338,14 @@ _SELECTS = (
     Foreign("> >", "bits are moved by a function", "write SHIFTRIGHT(x, 1)"),
     Foreign("AND WHERE", "WHERE is written once", "remove the second WHERE"),
     Foreign("& &", "both of two conditions is AND", "write AND instead of &&"),
+    Foreign(
+        "INTERVAL <s> <name> AT TIME ZONE <s>",
+        "times are moved to a zone by a function",
+        "write from_utc_timestamp(ts, {2}) around all of it",
+    ),
+    Foreign("<name> . <name> AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp({0}.{1}, {2})"),
+    Foreign("<name> AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp({0}, {1})"),
+    Foreign("<name> <(...)> AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp({0}({1}), {2})"),
     Foreign("AT TIME ZONE <s>", "times are moved to a zone by a function", "write from_utc_timestamp(ts, {0})"),
     Foreign("TABLESAMPLE <(...)>", "a sample is a condition", "write WHERE rand() < 0.1 for a tenth of the rows"),
     Foreign(
@@ -300,6 +366,19 @@ _SELECTS = (
     Foreign("MINUS SELECT", "a difference is a condition over a table", "write WHERE NOT EXISTS (SELECT ... FROM a table WHERE ...)"),
     Foreign("INTERSECT SELECT", "an intersection is a condition over a table", "write WHERE EXISTS (SELECT ... FROM a table WHERE ...)"),
     Foreign("FROM STREAM ( <name> )", "a stream is read by its name", "write FROM {0}"),
+    *(
+        Foreign(
+            f"{word} <name> ( <s>",
+            "what is read is a stream or a table with a connector",
+            "write CREATE STREAM name (...) WITH ('connector' = 'files', 'path' = {1}), and read that",
+        )
+        for word in ("FROM", "JOIN")
+    ),
+    Foreign(
+        "FROM <name> ( <n>",
+        "what is read is a stream or a table with a connector",
+        "write CREATE STREAM name (...) WITH ('connector' = 'generator') for made-up rows, and read that",
+    ),
     Foreign("FROM <name> . <name> . <name>", "names have no database before them", "write FROM {2}"),
     Foreign("FROM <name> . <name>", "names have no database before them", "write FROM {1}"),
     Foreign("JOIN <name> . <name>", "names have no database before them", "write JOIN {1}"),
@@ -315,7 +394,6 @@ _SELECTS = (
     ),
     Foreign("WITH RECURSIVE <name>", "a query over a stream cannot read itself", "write WITH name AS (...)"),
     Foreign("STRUCT < <name> <name> >", "the fields of a struct get their names with AS", "write STRUCT(value AS {0})"),
-    Foreign("ARRAY < <name> > [", "an array has the type of its items", "write ARRAY[1, 2]"),
     Foreign("TIME <s>", "there is no type for a time of day", "keep it as the text {0}"),
     Foreign("JSON <s>", "JSON is text here", "write {0}, or PARSE_JSON({0})"),
     Foreign(

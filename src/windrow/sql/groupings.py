@@ -24,7 +24,12 @@ Grouping = tuple[Expr, ...]
 
 def read_keys(cursor: Cursor) -> tuple[Expr, ...]:
     """The keys of GROUP BY; those of a row in parentheses are keys by themselves."""
+    start = cursor.peek()
     listed = cursor.between_commas(_read_key)
+    for word in (_ROLLUP, _CUBE):
+        # GROUP BY a, b WITH ROLLUP, as MySQL and Spark write it.
+        if cursor.take("WITH", word.upper()):
+            return (Call(word, listed, span=cursor.since(start), name_span=cursor.last().span),)
     return tuple(key for expr in listed for key in row_items(expr) or (expr,))
 
 

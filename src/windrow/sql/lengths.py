@@ -37,6 +37,9 @@ def read_duration(cursor: Cursor, what: str = "a length of time") -> int:
     if token.kind is not Kind.NUMBER:
         raise cursor.fault(codes.BAD_DURATION, f"expected {what}, found {token.shown}", hint=HINT)
     cursor.advance()
+    if cursor.peek().text.lower() in MONTH_UNITS:
+        cursor.advance()
+        raise cursor.fault(codes.BAD_DURATION, "months and years have no fixed length", cursor.since(start), HINT)
     unit = cursor.advance().text if cursor.peek().text.lower() in UNITS and cursor.peek().kind is Kind.WORD else "s"
     return _micros(cursor, sign, token.text, unit, start)
 

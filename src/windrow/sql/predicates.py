@@ -139,6 +139,10 @@ def _read_is(cursor: Cursor, left: Expr, start: Token) -> Expr:
 
 
 def _read_in(cursor: Cursor, left: Expr, negated: bool, start: Token) -> Expr:
+    if cursor.at("UNNEST", "("):
+        # BigQuery: x IN UNNEST(items) is x = ANY (items).
+        found = _read_quantified(cursor, "=", left, start, "exists", "OR")
+        return Unary("NOT", found, span=found.span) if negated else found
     cursor.expect("(")
     if cursor.at_any(("SELECT", "WITH")):
         query = cursor.query()

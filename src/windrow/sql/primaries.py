@@ -8,7 +8,7 @@ from decimal import Decimal
 from windrow.model import types
 from windrow.model.expr import Call, Case, Cast, Column, Exists, Expr, Literal, ScalarQuery
 from windrow.sql import codes
-from windrow.sql.calls import read_call, starts_call
+from windrow.sql.calls import read_call, read_items, starts_call
 from windrow.sql.cursor import Cursor
 from windrow.sql.data_types import read_type
 from windrow.sql.dialect import Kind
@@ -38,6 +38,8 @@ def read_primary(cursor: Cursor) -> Expr:
             return read_duration_literal(cursor)
         case Kind.SYMBOL if token.key == "(":
             return _read_parentheses(cursor)
+        case Kind.SYMBOL if token.key == "[":
+            return read_items(cursor, cursor.peek())
         case Kind.QUOTED:
             return read_call(cursor) if starts_call(cursor) else _read_column(cursor)
         case Kind.WORD:
@@ -58,6 +60,8 @@ def _read_worded(cursor: Cursor) -> Expr:
         cursor.advance()
         text = cursor.advance()
         return Cast(Literal(text.text, span=text.span), _TYPED_LITERALS[token.key], span=cursor.since(token))
+    if token.key == "ARRAY" and cursor.peek(1).key == "<":
+        return _read_typed_array(cursor)
     if starts_interval(cursor):
         return read_interval(cursor)
     if at_exists(cursor):
@@ -67,6 +71,16 @@ def _read_worded(cursor: Cursor) -> Expr:
     if cursor.is_reserved():
         raise cursor.expected("an expression")
     return _read_column(cursor)
+
+
+def _read_typed_array(cursor: Cursor) -> Cast:
+    """``ARRAY<INT>[1, 2]``, as BigQuery writes it."""
+    start = cursor.peek()
+    type_ = read_type(cursor)
+    if not cursor.at("[") and isinstance(type_, types.Array):
+        # Empty brackets were read as those of an array of arrays.
+        return Cast(Call("array", span=cursor.since(start)), type_.element, span=cursor.since(start))
+    return Cast(read_items(cursor, start), type_, span=cursor.since(start))
 
 
 def _read_number(cursor: Cursor) -> Literal:

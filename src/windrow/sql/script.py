@@ -22,11 +22,12 @@ from windrow.sql.foreign import explain_foreign
 from windrow.sql.foreign_phrases import explain_phrase
 from windrow.sql.foreign_words import FOREIGN_WORDS
 from windrow.sql.lengths import read_duration
+from windrow.sql.misquoted import misquoted
 from windrow.sql.notes import ReadNotes, read_notes
 from windrow.sql.queries import read_query
 from windrow.sql.statements import read_statement
 from windrow.sql.triggers import read_triggers
-from windrow.sql.words import STATEMENTS
+from windrow.sql.words import STATEMENTS, nearest
 
 _RULES = Rules(read_expr, read_sort_key, read_query)
 _ANNOTATION = re.compile(r"--\s*@([A-Za-z_][\w.-]*)\s*:\s*(.*?)\s*")
@@ -34,6 +35,7 @@ _ANNOTATION = re.compile(r"--\s*@([A-Za-z_][\w.-]*)\s*:\s*(.*?)\s*")
 _MAX_HEIGHT = 150
 # CREATE TABLE IF NOT EXISTS name (: the name of a definition is the last word before these.
 _AFTER_NAME = ("(", "AS", "FROM", "WITH", "USING")
+_DEFINED = frozenset({"STREAM", "TABLE", "VIEW", "SINK", "SOURCE", "FUNCTION"})
 
 
 def parse(text: str, name: str = "<sql>", env: Mapping[str, str] | None = None) -> Script:
@@ -104,9 +106,10 @@ def _words(statement: Statement, source: SourceText) -> set[str]:
 
 def _defined_names(tokens: list[Token]) -> set[str]:
     """The name that a statement which cannot be read would have defined."""
-    if tokens[0].key in STATEMENTS and tokens[0].key != "CREATE":
-        return set()
     end = next((i for i, token in enumerate(tokens) if token.key in _AFTER_NAME), len(tokens))
+    defines = nearest(tokens[0].text, STATEMENTS) == "CREATE" or any(token.key in _DEFINED for token in tokens[: end - 1])
+    if not defines:
+        return set()
     names = [token.text.lower() for token in tokens[:end] if token.kind in (Kind.WORD, Kind.QUOTED)]
     return set(names[-1:])
 
@@ -238,14 +241,26 @@ def _read(tokens: list[Token], end: int, text: str) -> Statement:
         statement = read_statement(Cursor(tokens, end, _RULES))
     except SyntaxFaultError as fault:
         found = fault.diagnostic
+        quoted = misquoted(tokens, text, found, lambda changed: _fault_of(changed, end))
         explained = explain_phrase(tokens, text, found) or explain_foreign(FOREIGN_WORDS, tokens, text, found)
-        raise _FaultsError(explained or found) from None
+        raise _FaultsError(*quoted or [explained or found]) from None
     except RecursionError:
         raise _FaultsError(too_deep) from None
     if _height(statement) > _MAX_HEIGHT:
         message = f"this statement holds an expression of more than {_MAX_HEIGHT} levels"
         raise _FaultsError(replace(too_deep, message=message, hint="use IN (...) or a table instead of a long chain"))
     return statement
+
+
+def _fault_of(tokens: list[Token], end: int) -> Diagnostic | None:
+    """What is wrong with the text of these tokens, if anything is."""
+    try:
+        read_statement(Cursor(tokens, end, _RULES))
+    except SyntaxFaultError as fault:
+        return fault.diagnostic
+    except RecursionError:
+        return Diagnostic(codes.TOO_DEEP, "nested too deeply", tokens[0].span, NESTING_HINT)
+    return None
 
 
 def _height(root: Node) -> int:

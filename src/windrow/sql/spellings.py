@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from windrow.model.expr import Binary, Call, Expr, Interval, Literal, SortKey
+from windrow.model.expr import Binary, Call, Cast, Expr, Interval, Literal, SortKey
+from windrow.model.types import TIMESTAMP
+from windrow.sql.lengths import parse_length
+from windrow.sql.time_patterns import from_percents, from_postgres
 from windrow.sql.words import UNIT_SPELLINGS
 
 _NAMES = {
@@ -102,24 +104,38 @@ def _truncated(call: Call) -> Call:
     return call if word is None else replace(call, name="date_trunc", args=(Literal(word, span=unit.span), value))
 
 
-# The fields of a pattern of PostgreSQL, longest first, and those of Spark's.
-_FIELDS = {
-    "YYYY": "yyyy", "YY": "yy", "MONTH": "MMMM", "Month": "MMMM", "MON": "MMM", "Mon": "MMM", "MM": "MM", "DDD": "DDD", "DD": "dd",
-    "HH24": "HH", "HH12": "hh", "HH": "hh", "MI": "mm", "SS": "ss", "MS": "SSS", "US": "SSSSSS", "AM": "a", "PM": "a", "Day": "EEEE",
-    "Dy": "EEE", "TZ": "VV", "OF": "xxx",
-}  # fmt: skip
-_FIELD = re.compile("|".join(sorted(map(re.escape, _FIELDS), key=len, reverse=True)))
-# No pattern of Spark's has these.
-_FOREIGN_FIELD = re.compile("YYYY|HH24|HH12|MI")
-_PATTERNED = {"to_char": "date_format", "to_timestamp": "to_timestamp", "to_date": "to_date"}
+# Functions whose second argument is a pattern, and what they are called here.
+_PATTERNED = {
+    "to_char": "date_format",
+    "str_to_date": "to_timestamp",
+    **{name: name for name in ("date_format", "to_timestamp", "to_date", "try_to_timestamp", "from_unixtime", "unix_timestamp")},
+}
 
 
 def _patterned(call: Call) -> Call:
-    """TO_CHAR(ts, 'YYYY-MM-DD HH24:MI'): the pattern of PostgreSQL, where it can be no other."""
+    """TO_CHAR(ts, 'YYYY-MM-DD HH24:MI'), DATE_FORMAT(ts, '%Y-%m-%d'): the pattern of PostgreSQL or MySQL, where it can be no other."""
     match call.args:
-        case (value, Literal(value=str(pattern)) as written) if _FOREIGN_FIELD.search(pattern):
-            spelled = _FIELD.sub(lambda match: _FIELDS[match[0]], pattern)
-            return replace(call, name=_PATTERNED[call.name.lower()], args=(value, replace(written, value=spelled)))
+        case (value, Literal(value=str(pattern)) as written):
+            spelled = from_postgres(pattern) or from_percents(pattern, is_mysql=True)
+        case _:
+            return call
+    if spelled is None:
+        return call
+    return replace(call, name=_PATTERNED[call.name.lower()], args=(value, replace(written, value=spelled)))
+
+
+# Fields of a time that are a function of Spark's, and those with another name.
+_WHOLE_FIELDS = {"epoch": "unix_seconds", "date": "to_date"}
+_FIELD_NAMES = {"isodow": "dow_iso", "isoyear": "yearofweek"}
+
+
+def _field(call: Call) -> Call:
+    """EXTRACT(EPOCH FROM ts), DATE_PART('isodow', ts) of PostgreSQL, EXTRACT(DATE FROM ts) of BigQuery."""
+    match call.args:
+        case (Literal(value=str(field)), value) if field.lower() in _WHOLE_FIELDS:
+            return replace(call, name=_WHOLE_FIELDS[field.lower()], args=(value,))
+        case (Literal(value=str(field)) as written, value) if field.lower() in _FIELD_NAMES:
+            return replace(call, args=(replace(written, value=_FIELD_NAMES[field.lower()]), value))
         case _:
             return call
 
@@ -148,6 +164,21 @@ def _moved(call: Call) -> Expr:
             return call
 
 
+def _bucket(call: Call) -> Call:
+    """TIME_BUCKET('5 minutes', ts) of TimescaleDB, DATE_BIN('5 minutes', ts, origin) of PostgreSQL."""
+    match call.args:
+        case ((Literal(value=str(text)) as size), *rest) if (length := parse_length(text)) is not None:
+            call = replace(call, args=(Interval(length, span=size.span), *rest))
+        case _:
+            pass
+    match call.args:
+        case (step, time, Literal(value=str()) as origin):
+            call = replace(call, args=(step, time, Cast(origin, TIMESTAMP, span=origin.span)))
+        case _:
+            pass
+    return replace(call, name="time_bucket") if call.name.lower() == "date_bin" else call
+
+
 _MOST_DIGITS = 9
 _BACK = frozenset({"date_sub", "timestamp_sub", "datetime_sub"})
 _RULES: dict[str, Callable[[Call], Expr]] = {
@@ -158,7 +189,9 @@ _RULES: dict[str, Callable[[Call], Expr]] = {
     **dict.fromkeys(("jsonb_agg", "json_agg", "json_arrayagg"), _json_aggregate),
     **dict.fromkeys(("current_timestamp", "localtimestamp", "now"), _without_precision),
     **dict.fromkeys((*_BACK, "date_add", "timestamp_add", "datetime_add"), _moved),
+    **dict.fromkeys(("date_part", "datepart"), _field),
     "array_length": _array_length,
+    **dict.fromkeys(("time_bucket", "date_bin"), _bucket),
     "to_hex": _to_hex,
     "to_timestamp_ltz": _timestamp_ltz,
 }

@@ -163,7 +163,8 @@ def _read_listed_column(cursor: Cursor, listed: _Listed, is_table: bool) -> None
 
 def _check_key(cursor: Cursor, is_table: bool, word: Token) -> None:
     if not is_table:
-        raise cursor.fault(codes.MISPLACED, "PRIMARY KEY belongs to a table, not to a stream", word.span, "CREATE TABLE name (...)")
+        hint = "remove it: rows of a stream stand for themselves; CREATE TABLE holds the latest row of each key"
+        raise cursor.fault(codes.MISPLACED, "PRIMARY KEY belongs to a table, not to a stream", word.span, hint)
 
 
 def _read_column(cursor: Cursor) -> ColumnDef:

@@ -13,6 +13,7 @@ from windrow.model.window_kinds import KINDS, SPELLINGS, CountedKind, FixedKind,
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
+from windrow.sql.durations import show_duration
 from windrow.sql.lengths import read_duration
 from windrow.sql.triggers import read_late_strategy, read_triggers, read_watermark
 from windrow.sql.words import nearest
@@ -42,6 +43,9 @@ def read_window(cursor: Cursor) -> WindowClause:
     cursor.advance()
     kind: WindowKind
     wanted: Any = SPELLINGS[word.key]
+    if not cursor.at("("):
+        hint = f"write {word.key}{wanted.example[len(wanted.word) :]}"
+        raise cursor.fault(codes.SYNTAX, f'expected "(" after {word.key}, found {cursor.peek().shown}', hint=hint)
     if issubclass(wanted, CountedKind):
         kind = wanted(cursor.in_parentheses(lambda inner: inner.count("the number of rows")), span=cursor.since(word))
         arguments = _Arguments()
@@ -135,9 +139,7 @@ def _build_kind(cursor: Cursor, word: Token, arguments: _Arguments) -> WindowKin
     wanted: Any = SPELLINGS[word.key]
     span = cursor.since(word)
     if len(arguments.lengths) != len(wanted.lengths):
-        hint = f"write {word.key}{wanted.example[len(wanted.word) :]}"
-        if len(arguments.lengths) > len(wanted.lengths) and issubclass(wanted, FixedKind):
-            hint += ", or SLIDING(size, advance)"
+        hint = _count_hint(word.key, wanted, [micros for micros, _ in arguments.lengths])
         raise cursor.fault(codes.BAD_WINDOW, f"{word.key} takes {wanted.takes}, found {len(arguments.lengths)}", span, hint)
     is_moving = issubclass(wanted, MovingKind)
     if not is_moving and (arguments.max_length is not None or arguments.is_timeout):
@@ -147,11 +149,24 @@ def _build_kind(cursor: Cursor, word: Token, arguments: _Arguments) -> WindowKin
     sizes = [_positive(cursor, "the length of a window", micros, at) for micros, at in arguments.lengths]
     rest = {"max_length": arguments.max_length} if is_moving else {"offset": arguments.offset or 0}
     kind: WindowKind = wanted(**dict(zip(wanted.lengths, sizes, strict=True)), **rest, span=span)
-    for fault in kind.faults():
+    for fault in kind.faults(show_duration):
         if fault.length is not None:
             hint = fault.hint.replace(wanted.word, word.key)
             raise cursor.fault(codes.WINDOW_SIZE, fault.message, arguments.lengths[fault.length][1], hint)
     return kind
+
+
+def _count_hint(word: str, wanted: type[WindowKind], written: list[int]) -> str:
+    """What to write where a kind has too few lengths or too many: those that are there."""
+    shown = [show_duration(micros) for micros in written]
+    if len(written) == 1 and issubclass(wanted, FixedKind):
+        every = ", ".join(shown[0] if name == "size" else name for name in wanted.lengths)
+        return f"write TUMBLING({shown[0]}), or both lengths: {word}({every})"
+    if len(written) == 2 and issubclass(wanted, FixedKind):
+        return f"write {word}({shown[0]}), or SLIDING({shown[0]}, {shown[1]})"
+    if len(written) == 2 and issubclass(wanted, MovingKind):
+        return f"write {word}({shown[0]}), or {word}({show_duration(min(written))}, MAX {show_duration(max(written))})"
+    return f"write {word}{wanted.example[len(wanted.word) :]}"
 
 
 def _positive(cursor: Cursor, what: str, micros: int, at: Span) -> int:

@@ -15,10 +15,11 @@ import pytest
 from tests.unit.check.relations import RELATIONS
 from windrow.catalog import build_catalog
 from windrow.catalog.functions import function
-from windrow.check import check
-from windrow.check.foreign_names import CONNECTOR_NAMES, FUNCTIONS
+from windrow.check import check, in_order
+from windrow.check.foreign_names import FUNCTIONS
+from windrow.check.foreign_options import CONNECTOR_NAMES
 from windrow.connectors.registry import CONNECTORS
-from windrow.sql import format_script, read
+from windrow.sql import format_script, read, unaffected
 from windrow.sql.foreign_words import FOREIGN_WORDS
 
 FIXTURE = Path(__file__).parent / "newcomers.txt"
@@ -33,8 +34,8 @@ def entries() -> Iterator[tuple[str, str]]:
 
 def shown(sql: str) -> str:
     reading = read(sql)
-    script = reading.script
-    found = reading.faults or check(script, build_catalog(script, RELATIONS))
+    script = unaffected(reading)
+    found = in_order((*reading.faults, *check(script, build_catalog(script, RELATIONS))))
     if found:
         return "\n".join(one.render(script.source) for one in found)
     return format_script(script).rstrip("\n")

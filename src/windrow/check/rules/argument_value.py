@@ -7,12 +7,33 @@ from decimal import Decimal
 from itertools import pairwise
 
 from windrow.aggregates.approximate import LEAST_DEVIATION
+from windrow.catalog.names import closest
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Expr, Literal, Unary
+from windrow.sql import render_expr
+from windrow.sql.words import UNIT_SPELLINGS, UNITS
 
 # Where each function has its share of rows.
 _SHARES = {"percentile_cont": 0, "percentile_disc": 0, "percentile": 1, "percentile_approx": 1, "approx_percentile": 1}
+
+
+# The parts of a time and the units that Spark knows.
+_TRUNCATED = frozenset("YEAR YYYY YY QUARTER MONTH MON MM WEEK DAY DD HOUR MINUTE SECOND MILLISECOND MICROSECOND".split())
+_FIELDS = frozenset(
+    (
+        "YEAR Y YEARS YR YRS YEAROFWEEK QUARTER QTR MONTH MON MONS MONTHS WEEK W WEEKS DAY D DAYS DAYOFWEEK DOW DAYOFWEEK_ISO DOW_ISO DOY "
+        "HOUR H HOURS HR HRS MINUTE M MIN MINS MINUTES SECOND S SEC SECONDS SECS"
+    ).split()
+)
+_UNITS = {"date_trunc": _TRUNCATED, "date_part": _FIELDS, "datepart": _FIELDS, "extract": _FIELDS}
+_COMPUTED = {
+    **dict.fromkeys(("MILLISECOND", "MILLISECONDS"), "EXTRACT(SECOND FROM {0}) * 1000"),
+    **dict.fromkeys(("MICROSECOND", "MICROSECONDS"), "EXTRACT(SECOND FROM {0}) * 1000000"),
+    "DECADE": "FLOOR(YEAR({0}) / 10)",
+    "CENTURY": "CEIL(YEAR({0}) / 100)",
+    "MILLENNIUM": "CEIL(YEAR({0}) / 1000)",
+}
 
 
 def argument_value(context: Context) -> Iterator[Diagnostic]:
@@ -39,6 +60,8 @@ def _judge(call: Call) -> Iterator[Diagnostic]:
     yield from _shares(call, _SHARES.get(name))
     if name == "histogram":
         yield from _bounds(call)
+    if name in _UNITS and len(call.args) == 2:
+        yield from _unit(call, _UNITS[name])
     if name == "ewma" and len(call.args) > 1:
         weight = _number(call.args[1])
         if weight is not None and not 0 < weight <= 1:
@@ -73,6 +96,20 @@ def _bounds(call: Call) -> Iterator[Diagnostic]:
                 upper.span or call.span,
                 "write 100, 500, 1000",
             )
+
+
+def _unit(call: Call, known: frozenset[str]) -> Iterator[Diagnostic]:
+    """A unit or a part of a time that Spark has no word for; it would give NULL, or stop the job."""
+    unit, time = call.args
+    if not isinstance(unit, Literal) or not isinstance(unit.value, str) or unit.value.upper() in known:
+        return
+    named = unit.value.upper()
+    if known is _FIELDS and named in _COMPUTED:
+        hint = f"write {_COMPUTED[named].format(render_expr(time))}"
+    else:
+        meant = UNIT_SPELLINGS.get(named) or next(iter(closest(named, sorted(known))), None)
+        hint = f"write '{meant}'" if meant in known else f"write one of {', '.join(word for word in UNITS if word in known)}"
+    yield Diagnostic("WR225", f"{call.name} knows no '{unit.value}'", unit.span or call.span, hint)
 
 
 def _number(node: Expr) -> Decimal | None:

@@ -28,7 +28,7 @@ def asof_join(context: Context) -> Iterator[Diagnostic]:
 
 
 def _judge(block: Block, join: Join, left: tuple[Binding, ...], right: Binding) -> Iterator[Diagnostic]:
-    times = f"{left[0].name}.ts >= {right.name}.ts"
+    times = f"{_time_of(left[0])} >= {_time_of(right)}"
     if block.is_over_tables or not any(binding.kind == "stream" for binding in left):
         message = "ASOF JOIN completes the rows of a stream, and there is none on its left"
         yield Diagnostic("WR246", message, join.span, "write the stream first: FROM stream ASOF JOIN table ON ...")
@@ -46,6 +46,12 @@ def _judge(block: Block, join: Join, left: tuple[Binding, ...], right: Binding) 
         yield from _judge_stream(block, join, found, right, times)
     else:
         yield from _judge_table(block, join, found.orders[0])
+
+
+def _time_of(binding: Binding) -> str:
+    """The first column of a stream or table that is a time."""
+    own = next((column.name for column in binding.columns if column.type in (TIMESTAMP, TIMESTAMP_NTZ)), "_event_time")
+    return f"{binding.name}.{own}"
 
 
 def _other_hint(other: Expr, right: Binding, block: Block) -> str:

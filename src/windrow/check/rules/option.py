@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from windrow.catalog.names import closest
 from windrow.catalog.options import LEAST_ROWS
 from windrow.check.blocks import Context
-from windrow.check.foreign_names import foreign_option, meant_connector, said_connector
+from windrow.check.foreign_options import ForeignOption, foreign_option, meant_connector, said_connector, whole_list
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
@@ -25,28 +25,45 @@ _OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
 def option(context: Context) -> Iterator[Diagnostic]:
     for listed in option_lists(context):
         said = said_connector(listed.entries)
+        unknown = [entry for entry in listed.entries if listed.spec(entry.key) is None and entry.key.lower() not in said]
+        whole = whole_list(listed.entries, is_sink=not listed.is_source) if unknown and listed.is_complete and not said else None
+        if whole is not None:
+            keys = ", ".join(f'"{entry.key}"' for entry in unknown)
+            message = f"unknown option{'s' if len(unknown) > 1 else ''} {keys} for {listed.owner}, which names no connector"
+            yield Diagnostic("WR260", message, unknown[0].span, f"write {whole}")
         for entry in listed.entries:
             spec = listed.spec(entry.key)
             if spec is not None:
                 yield from _judge_value(entry, spec)
-            elif listed.is_complete and entry.key.lower() not in said:
+            elif listed.is_complete and whole is None and entry in unknown:
                 yield Diagnostic("WR260", f'unknown option "{entry.key}" for {listed.owner}', entry.span, _unknown_hint(entry, listed))
-        yield from _missing(listed)
+        if whole is None:
+            yield from _missing(listed)
 
 
 def _unknown_hint(entry: Option, listed: OptionList) -> str:
     key = entry.key
     known = [spec.key for spec in listed.specs]
-    foreign = foreign_option(entry)
+    foreign = _foreign(entry, listed)
+    if foreign is not None and foreign.key and listed.find("connector") is not None and listed.spec(foreign.key) is None:
+        return f"leave it out: it is for what {'a job writes' if listed.is_source else 'comes in'}"
     if foreign is not None:
-        return foreign.hint(entry.value)
+        return foreign.hint(entry, {other.key.lower() for other in listed.entries})
     similar = closest(key, known)
     if similar:
         return f"did you mean '{similar[0]}'? {_example(listed, similar[0])}"
     owners = [spec.name for spec in CONNECTORS.values() if key.lower() in {own.key for own in (*(spec.source or ()), *(spec.sink or ()))}]
     if owners:
+        connector = listed.find("connector")
+        if connector is not None:
+            return f"leave it out: it belongs to {', '.join(owners)}, and this is {connector.value}"
         return f"it belongs to: {', '.join(owners)}; name the connector: 'connector' = '{owners[0]}'"
     return f"known options: {', '.join(known)}"
+
+
+def _foreign(entry: Option, listed: OptionList) -> ForeignOption | None:
+    connector = listed.find("connector")
+    return foreign_option(entry, None if connector is None else connector.value.lower())
 
 
 def _example(listed: OptionList, key: str) -> str:
@@ -58,7 +75,7 @@ def _missing(listed: OptionList) -> Iterator[Diagnostic]:
     if not listed.is_complete:
         return
     # What another system's option says is not missing: the hint about that option says how to write it.
-    said = {foreign.key for entry in listed.entries if (foreign := foreign_option(entry)) is not None}
+    said = {foreign.key for entry in listed.entries if (foreign := _foreign(entry, listed)) is not None}
     for spec in listed.specs:
         keys = [key for key in (spec.key, spec.alternative) if key is not None]
         if spec.is_required and all(listed.find(key) is None and key not in said for key in keys):

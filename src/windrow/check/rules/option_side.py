@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
-from windrow.check.foreign_names import CONNECTOR_NAMES
+from windrow.check.foreign_options import CONNECTOR_NAMES
 from windrow.check.option_lists import OptionList, option_lists
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic

@@ -8,13 +8,19 @@ from windrow.catalog.own_functions import BOUND_FUNCTIONS, is_bound
 from windrow.catalog.scope import Ambiguous, Binding, Missing, MissingQualifier, OutOfPlace, Scope, member_type
 from windrow.catalog.typing import infer
 from windrow.check.blocks import Block, Context, Place
-from windrow.check.foreign_names import COLUMNS, FUNCTIONS
-from windrow.check.suggestions import column_hint
+from windrow.check.foreign_names import ARRIVAL_TIMES, COLUMNS, is_foreign_function
+from windrow.check.suggestions import column_hint, is_double_quoted
 from windrow.errors import Diagnostic
-from windrow.model.expr import Call, Column, Field, Node
+from windrow.model.expr import Call, Column, Field, Node, Over, walk
 from windrow.model.system import Origin, SystemColumn, system_column
 from windrow.model.types import Struct
 from windrow.sql.words import UNIT_SPELLINGS, quote_string
+
+# What takes the place of a column with the time of arrival in these clauses.
+_ARRIVAL_CLAUSES = {
+    "WINDOW": "write ON PROCESSING_TIME() behind the window, and no column: WINDOW TUMBLING(size) ON PROCESSING_TIME()",
+    "FOR SYSTEM_TIME AS OF": "leave FOR SYSTEM_TIME AS OF out: a table is joined as it is when a row comes",
+}
 
 
 def unknown_column(context: Context) -> Iterator[Diagnostic]:
@@ -24,10 +30,11 @@ def unknown_column(context: Context) -> Iterator[Diagnostic]:
 
 
 def _judge_place(place: Place, block: Block, context: Context) -> Iterator[Diagnostic]:
-    # TIMESTAMP_TRUNC(ts, MINUTE): the function is unknown, and the rule about functions says what to write for all of it.
-    told = {id(arg) for node, _ in place.nodes if isinstance(node, Call) and node.name.lower() in FUNCTIONS for arg in node.args}
+    # TIMESTAMP_DIFF(a, b, MINUTE), window(ts, "5 minutes"): the rule about functions says what to write for all of it.
+    told = {id(arg) for node, _ in place.nodes if isinstance(node, Call) and is_foreign_function(node.name) for arg in node.args}
+    text = context.script.source.text
     for node, scope in place.nodes:
-        if id(node) in told and isinstance(node, Column) and node.name.upper() in UNIT_SPELLINGS:
+        if id(node) in told and isinstance(node, Column) and (node.name.upper() in UNIT_SPELLINGS or is_double_quoted(node, text)):
             continue
         if node is place.expr and place.clause == "GROUP BY" and block.select.window is not None and is_bound(node):
             continue
@@ -43,7 +50,7 @@ def _judge_column(column: Column, scope: Scope, place: Place, block: Block, cont
     match scope.resolve(column):
         case Missing(binding=binding, fields=fields):
             shown = column.name if column.qualifier is None else f"{column.qualifier}.{column.name}"
-            if (foreign := _foreign_hint(column, context)) is not None:
+            if (foreign := _foreign_hint(column, place, block, context)) is not None:
                 hint = foreign
             elif fields is not None:
                 hint = column_hint(column.name, [(column.qualifier or "it", fields)])
@@ -61,14 +68,18 @@ def _judge_column(column: Column, scope: Scope, place: Place, block: Block, cont
             yield _out_of_place(system, column, scope, place, block)
 
 
-def _foreign_hint(column: Column, context: Context) -> str | None:
+def _foreign_hint(column: Column, place: Place, block: Block, context: Context) -> str | None:
     """A text in double quotes, a unit of time without quotes, or a column that another system gives every row."""
+    name = column.name.lower()
+    if name in ARRIVAL_TIMES and place.clause in _ARRIVAL_CLAUSES:
+        return _ARRIVAL_CLAUSES[place.clause]
     if column.qualifier is not None:
-        return None
-    if column.span is not None and context.script.source.text[column.span.start : column.span.start + 1] == '"':
+        return f"write {column.qualifier}.{COLUMNS[name]}" if name in COLUMNS and COLUMNS[name].startswith("_") else None
+    if is_double_quoted(column, context.script.source.text):
         return f"a text has single quotes: {quote_string(column.name)}; double quotes are for names"
-    if column.name.lower() in COLUMNS:
-        return f"write {COLUMNS[column.name.lower()]}"
+    if name in COLUMNS:
+        has_none = COLUMNS[name].startswith("_window") and block.select.window is None
+        return f"write {COLUMNS[name]}" + (", and a window: WINDOW TUMBLING(size)" if has_none else "")
     unit = UNIT_SPELLINGS.get(column.name.upper())
     return None if unit is None else f"a unit of time is a text, and stands first: DATE_TRUNC('{unit}', ts)"
 
@@ -76,6 +87,9 @@ def _foreign_hint(column: Column, context: Context) -> str | None:
 def _missing_hint(column: Column, binding: Binding | None, scope: Scope, place: Place, block: Block) -> str:
     aliases = {item.alias.lower(): item for item in block.select.items if item.alias is not None}
     if column.qualifier is None and column.name.lower() in aliases:
+        item = aliases[column.name.lower()]
+        if place.clause == "WHERE" and any(isinstance(node, Over) for node in walk(item.expr)):
+            return f'"{column.name}" is computed after WHERE: write QUALIFY instead of WHERE for a condition about it'
         return f'"{column.name}" is an alias, which {place.clause} does not see yet: repeat its expression here'
     owners = [binding] if binding is not None else [owner for owner in _reachable(scope) if owner.is_known]
     named = [(owner.name or "the subquery", [known.name for known in owner.columns]) for owner in owners]

@@ -9,6 +9,7 @@ from windrow.aggregates import find_aggregate
 from windrow.catalog.functions import FunctionKind, function
 from windrow.catalog.own_functions import FOREIGN, OWN_FUNCTIONS, RECORD_FORMATS, TIME_OF_DAY
 from windrow.check.blocks import Context
+from windrow.check.rules.argument_count import has_wrong_count
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import Diagnostic
 from windrow.model.expr import Call, Node, Over
@@ -38,8 +39,9 @@ def _is_missing_aggregate(node: Node) -> bool:
     if not isinstance(node, Call):
         return False
     known = function(node.name)
-    is_aggregate = known is not None and known.kind is FunctionKind.AGGREGATE and node.name.lower() not in FOREIGN
-    return is_aggregate and find_aggregate(node) is None
+    if known is None or known.kind is not FunctionKind.AGGREGATE or node.name.lower() in FOREIGN or has_wrong_count(node, known):
+        return False
+    return find_aggregate(node) is None
 
 
 def _calls(names: frozenset[str]) -> Callable[[Node], bool]:

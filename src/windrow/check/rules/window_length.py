@@ -16,6 +16,7 @@ from windrow.model.window import (
     WindowClause,
 )
 from windrow.model.window_kinds import MovingKind
+from windrow.sql.durations import show_duration
 
 
 def window_length(context: Context) -> Iterator[Diagnostic]:
@@ -46,7 +47,7 @@ def _joins(select: Select) -> Iterator[Diagnostic]:
 
 def _kind(window: WindowClause) -> Iterator[Diagnostic]:
     node = window if window.kind.span is None else window.kind
-    for fault in window.kind.faults():
+    for fault in window.kind.faults(show_duration):
         yield Diagnostic("WR242", fault.message, node.span, fault.hint)
 
 

@@ -1,4 +1,4 @@
-"""WR281: LAG and its kin look at rows by their order; without ORDER BY that is the order of arrival."""
+"""WR281, WR285, WR286: what OVER sees of a stream: rows in the order of ORDER BY, those that came so far, and none that come later."""
 
 from __future__ import annotations
 
@@ -16,20 +16,29 @@ _ORDERED_AGGREGATES = frozenset({"first_value", "last_value", "nth_value", "firs
 
 def order_of_arrival(context: Context) -> Iterator[Diagnostic]:
     for node, scope, _, block in context.nodes():
-        if not isinstance(node, Over) or node.spec.order_by or block.is_over_tables:
+        if not isinstance(node, Over) or block.is_over_tables:
             continue
-        # A buffer of so many rows is asked for by those who want the last ones that came.
-        if node.spec.buffer is not None:
+        name, span = node.call.name, node.call.name_span or node.span
+        if name.lower() == "lead":
+            back = replace(node, call=replace(node.call, name="LAG"))
+            message = f"{name} looks at rows that have not come yet, so it gives its default for every row"
+            yield Diagnostic("WR286", message, span, f"look back from the later row: {render_expr(back)}", Severity.WARNING)
+        # A buffer of so many rows, or a frame, is asked for by those who want the last ones that came.
+        if node.spec.order_by or node.spec.buffer is not None or node.spec.frame is not None:
             continue
-        known = scope.names.function(node.call.name)
-        is_ordered = node.call.name.lower() in _ORDERED_AGGREGATES or (known is not None and known.kind is FunctionKind.WINDOW)
+        known = scope.names.function(name)
+        is_ordered = name.lower() in _ORDERED_AGGREGATES or (known is not None and known.kind is FunctionKind.WINDOW)
+        hint = f"write {_ordered(node, block)}"
         if is_ordered:
-            message = f"{node.call.name} OVER without ORDER BY takes rows in the order in which they arrive"
-            key = SortKey(Column(_order(block)))
-            hint = f"write {render_expr(replace(node, spec=replace(node.spec, order_by=(key,))))}"
-            yield Diagnostic("WR281", message, node.call.name_span or node.span, hint, Severity.WARNING)
+            message = f"{name} OVER without ORDER BY takes rows in the order in which they arrive"
+            yield Diagnostic("WR281", message, span, hint, Severity.WARNING)
+        else:
+            message = f"{name} OVER without ORDER BY is of the rows that came so far: a partition of a stream has no end"
+            hint += "; or, for one value of them all, write GROUP BY with a WINDOW"
+            yield Diagnostic("WR285", message, span, hint, Severity.WARNING)
 
 
-def _order(block: Block) -> str:
-    """Rows are ordered by their time, the groups of windows by the end of theirs."""
-    return "_window_end" if block.select.window is not None else "_event_time"
+def _ordered(node: Over, block: Block) -> str:
+    """The call with an order: rows are ordered by their time, the groups of windows by the end of theirs."""
+    key = SortKey(Column("_window_end" if block.select.window is not None else "_event_time"))
+    return render_expr(replace(node, spec=replace(node.spec, order_by=(key,))))
