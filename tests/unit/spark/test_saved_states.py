@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.saved_states.resuming import FOLDER, SavedState, every_saved_state
+from tests.saved_states.resuming import FOLDER, SavedState, every_saved_state, spilled_rows
 from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import CARD, claim
 from windrow.jobs.letters import EVERY, WAITING, read_letters
@@ -48,6 +48,13 @@ def test_its_dead_letters_are_read(folder: Path) -> None:
     found = [{"id": one["id"], "code": one["code"], "late_by": one["late_by"], "row": json.loads(one["row"])} for one in letters]
     assert found == list(saved.letters)
     assert [letter["replay"] for letter in letters].count(WAITING) == saved.waiting
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
+def test_rows_that_wait_for_an_output_are_read(folder: Path, tmp_path: Path) -> None:
+    saved = SavedState.read(folder)
+    own = shutil.copytree(folder / FOLDER / folder_name(saved.job.name), tmp_path / "job")
+    assert spilled_rows(own) == saved.spilled
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
