@@ -33,7 +33,7 @@ def server() -> Iterator[FakeServer]:
     with FakeServer() as made:
         made.answers["/check"] = {"ok": True, "warnings": []}
         made.answers["/complete"] = {"word": "", "words": []}
-        made.answers["/alerts"] = []
+        made.answers |= {"/alerts": [], "/silences": []}
         yield made
 
 

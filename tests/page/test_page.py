@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import axe, opened
 from tests.page.fake_server import Answer, FakeServer
+from windrow.server.api.alerts import AlertShape
 
 VIEWS = ["", "map", "lineage", "deploy", "events", "tokens"]
 PARTS = ["", "windows", "batches", "letters", "state", "sql", "lineage", "systems", "advice", "runs", "events"]
@@ -329,22 +330,40 @@ def test_a_column_shows_what_it_is_made_of_and_used_for(page: Page, server: Fake
     expect(page.get_by_role("heading", name="big.amount")).to_be_visible()
 
 
-def test_an_alert_is_acknowledged(page: Page, server: FakeServer) -> None:
-    alert = {
-        "id": "a1", "rule": "WatermarkStalled", "labels": {"job": "shop"}, "level": "warn", "summary": "it has not moved for 6 min",
-        "state": "firing", "is_silenced": False, "value": 1.0, "since": 1795069000000, "changed_at": 1795069000000, "acknowledged_by": "",
-    }  # fmt: skip
+def an_alert(**more: Any) -> dict[str, Any]:
+    """As the API has one: every field of its shape, and no other."""
+    told = {"id": "a1", "rule": "WindrowNoProgress", "job": "shop", "labels": {"job_name": "shop"}, "level": "critical", "value": 1.0}
+    told |= {"summary": "nothing was committed for 4 minutes", "what_to_do": "/health/ready says why", "state": "firing"}
+    told |= {"is_silenced": False, "is_inhibited": False, "since": 0, "changed_at": 0, "acknowledged_by": ""}
+    assert set(told) == set(AlertShape.model_fields)
+    return {**told, **more}
+
+
+def test_an_alert_is_acknowledged_and_silenced(page: Page, server: FakeServer) -> None:
+    alert = an_alert()
     server.answers["/alerts"] = [alert]
     server.answers["/alerts/a1/ack"] = lambda *_: (alert.update(acknowledged_by="admin"), (200, alert))[1]
+    server.answers["/silences"] = lambda method, _query, _body: (
+        (alert.update(is_silenced=method == "POST"), (201, {}))[1] if method == "POST" else (200, [])
+    )
     go(page, server, "events")
-    server.answers["/silences"] = lambda *_: (201, {})
-    page.get_by_role("button", name="Acknowledge").click()
-    expect(page.locator("main")).to_contain_text("taken on by admin")
-    page.get_by_role("button", name="Silence").click()
-    page.get_by_label("Because").fill("an upgrade")
+    row = page.locator("tr").filter(has_text="WindrowNoProgress")
+    expect(row).to_contain_text("/health/ready says why")
+    row.get_by_role("button", name="Acknowledge").click()
+    expect(row).to_contain_text("taken on by admin")
+    row.get_by_role("button", name="Silence").click()
+    page.get_by_label("Because").fill("upgrade")
     page.get_by_role("button", name="Silence it").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    assert asked(server, "POST", "/silences") == [{"rule": "WatermarkStalled", "job": "shop", "minutes": 60, "reason": "an upgrade"}]
+    expect(row).to_contain_text("silenced")
+    assert asked(server, "POST", "/silences") == [{"rule": "WindrowNoProgress", "job": "shop", "minutes": 60, "reason": "upgrade"}]
+
+
+def test_alerts_that_fire_are_on_the_first_page(page: Page, server: FakeServer) -> None:
+    server.answers["/alerts"] = [an_alert(), an_alert(id="a2", is_silenced=True)]
+    go(page, server, "")
+    tile = page.locator("a.tile")
+    expect(tile).to_contain_text("1")
+    expect(tile).to_contain_text("WindrowNoProgress of shop")
 
 
 def test_an_event_appears_when_it_happens(page: Page, server: FakeServer) -> None:

@@ -1,7 +1,8 @@
 // All jobs: what needs attention first.
 import { html, useState } from "/page/vendor/preact.js";
-import { job, names, rates, connection, serverTime } from "/page/live.js";
-import { Empty, Loading, Spark, State, Tile, useSignal } from "/page/parts.js";
+import { connection, events, job, names, rates, serverTime } from "/page/live.js";
+import { get } from "/page/api.js";
+import { Empty, Loading, Spark, State, Tile, useLoaded, useSignal } from "/page/parts.js";
 import { ago, count, rate, seconds, short } from "/page/format.js";
 
 // Why somebody should look at a job, in words; null where nothing is wrong.
@@ -19,12 +20,17 @@ const total = (all, key) => all.reduce((sum, one) => sum + (one[key] ?? 0), 0);
 
 function Tiles() {
   useSignal(serverTime);
+  // Asked for once more when an event says that one came or went.
+  const changed = useSignal(events).find((one) => one.type.startsWith("alert."))?.seq ?? 0;
+  const [firing] = useLoaded(() => get("/alerts?state=firing"), [changed]);
+  const loud = (firing ?? []).filter((one) => !one.is_silenced && !one.is_inhibited);
   const all = names.value.map((name) => job(name).value).filter(Boolean);
   const running = all.filter((one) => one.observed === "running").length, look = all.filter(attention).length;
   const letters = total(all, "dead_letters");
   return html`<div class="tiles">
     <${Tile} label="running" value=${`${running} of ${all.length}`} />
     <${Tile} label="need attention" value=${look} tone=${look ? "bad" : "good"} />
+    <a class="tile" href="#/events"><span>alerts</span><b class=${loud.length ? "bad" : "good"}>${firing ? loud.length : "–"}</b>${loud.length > 0 && html`<div><em>${loud[0].rule} of ${loud[0].job}${loud.length > 1 ? " and others" : ""}</em></div>`}</a>
     <${Tile} label="rows a second" value=${rate(total(all, "rows_per_second"))} />
     <${Tile} label="rows in" value=${short(total(all, "rows_in"))} />
     <${Tile} label="dead letters" value=${short(letters)} tone=${letters ? "warn" : ""} /></div>`;
