@@ -30,12 +30,30 @@ if TYPE_CHECKING:
     from windrow.groups.report import GroupReport
     from windrow.jobs import Jobs
     from windrow.jobs.options import Mode
+    from windrow.jobs.rehearsal import Rehearsal
     from windrow.jobs.rows import Rows
-    from windrow.jobs.switching import Review
+    from windrow.jobs.switching import JobSwitch, Review
     from windrow.lineage import Lineage
 
 __version__ = "0.1.0"
-__all__ = ["JobError", "SqlError", "UsageError", "WindrowError", "apply", "compile", "group", "impact", "lineage", "plan", "run", "sql"]
+__all__ = [
+    "JobError",
+    "SqlError",
+    "UsageError",
+    "WindrowError",
+    "apply",
+    "compile",
+    "docs",
+    "group",
+    "history",
+    "impact",
+    "lineage",
+    "plan",
+    "rehearse",
+    "rollback",
+    "run",
+    "sql",
+]
 # Functions that have the name of a package.
 _FUNCTIONS = frozenset({"lineage", "plan", "sql"})
 
@@ -168,18 +186,62 @@ def _active_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def plan(sql: str | Compiled, *, state: Path | str = Path(".windrow/notebook"), strategy: str = "cut") -> list[Review]:
-    """What changed SQL text, or what ``compile`` gave, would do to the state of its jobs: one review a job. Changes nothing."""
-    from windrow.changes import Strategy
+def docs(*files: Path | str | Compiled, title: str | None = None, form: str = "markdown") -> str:
+    """A page about files, as Markdown or HTML: sources, stages, sinks, lineage, schedules, owners and a runbook."""
+    from windrow.groups import Group
+    from windrow.groups.blocks import to_html, to_markdown
+    from windrow.groups.pages import page_of
+
+    makers = {"markdown": to_markdown, "html": to_html}
+    if form not in makers:
+        raise UsageError("WR618", f'a page is not written as "{form}"', f"there are: {', '.join(makers)}")
+    group = Group(tuple(map(_member, files)))
+    return makers[form](page_of(group, title or ", ".join(member.file for member in group.members)))
+
+
+_STATE = Path(".windrow/notebook")
+
+
+def _switches(sql: str | Compiled, state: Path | str) -> tuple[Compiled, list[JobSwitch]]:
     from windrow.jobs.switching import switches_in
 
-    return [switch.review(Strategy.of(strategy)) for switch in switches_in(compile(sql) if isinstance(sql, str) else sql, state)]
+    compiled = compile(sql) if isinstance(sql, str) else sql
+    return compiled, switches_in(compiled, state)
+
+
+def plan(sql: str | Compiled, *, state: Path | str = _STATE, strategy: str = "cut") -> list[Review]:
+    """What changed SQL text, or what ``compile`` gave, would do to the state of its jobs: one review a job. Changes nothing."""
+    from windrow.changes import Strategy
+
+    return [switch.review(Strategy.of(strategy)) for switch in _switches(sql, state)[1]]
+
+
+def rehearse(
+    sql: str | Compiled,
+    *,
+    state: Path | str = _STATE,
+    batches: int = 10,
+    strategy: str = "cut",
+    spark: SparkSession | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> list[Rehearsal]:
+    """Run the old and the new text over the rows of the last batches, with outputs to nowhere: ``same`` and ``differences`` of each job.
+
+    Jobs of which nothing has changed, or whose change cannot be applied, are left out.
+    """
+    from windrow.changes import Strategy
+    from windrow.jobs.rehearsal import rehearse as run_both
+
+    compiled, switches = _switches(sql, state)
+    reviewed, how = [(switch, switch.review(Strategy.of(strategy))) for switch in switches], Strategy.of(strategy)
+    changed = [switch for switch, review in reviewed if review.changes and review.can_apply and review.batch >= 0]
+    return [run_both(one, compiled, batches=batches, strategy=how, spark=spark, settings=settings) for one in changed]
 
 
 def apply(
     sql: str | Compiled,
     *,
-    state: Path | str = Path(".windrow/notebook"),
+    state: Path | str = _STATE,
     strategy: str = "cut",
     message: str = "",
     watch: float = 60.0,
@@ -188,22 +250,59 @@ def apply(
 ) -> list[Review]:
     """Carry the state of jobs over to changed SQL text, and see the new version commit its first batches; gives what was done.
 
-    It is watched for ``watch`` seconds at most; 0 leaves that to the next run. Where it fails, the version before comes back.
+    A job that runs, here or elsewhere, is stopped at the end of a batch. The new version is watched for ``watch`` seconds at most; 0
+    leaves that to the next run. Where it fails, the version before comes back.
     """
     from windrow.changes import Strategy
     from windrow.jobs import RunOptions
-    from windrow.jobs.switching import switches_in
+    from windrow.jobs.authors import git_commit, user_name
+    from windrow.jobs.stop_wishes import stop_running
     from windrow.jobs.trial import prove
 
-    compiled, how = compile(sql) if isinstance(sql, str) else sql, Strategy.of(strategy)
-    reviewed = [(switch, switch.review(how)) for switch in switches_in(compiled, state)]
+    how = Strategy.of(strategy)
+    compiled, switches = _switches(sql, state)
+    reviewed = [(switch, switch.review(how)) for switch in switches]
     changed = [(switch, review) for switch, review in reviewed if review.changes and review.batch >= 0]
+    by, commit = user_name(), git_commit(compiled.script.source.name)
+    for switch in switches if changed and all(review.can_apply for _, review in changed) else ():
+        stop_running(switch.folder, by)
     for switch, _ in changed:
-        switch.apply(message=message, strategy=how, is_final=not watch)
+        switch.apply(message=message, who=by, commit=commit, strategy=how, is_final=not watch)
     if changed and watch:
         options = RunOptions("continuous", state, settings=settings or {})
-        prove([switch for switch, _ in changed], compiled, options, spark=spark, seconds=watch)
+        prove([switch for switch, _ in changed], compiled, options, spark=spark, seconds=watch, who=by)
     return [review for _, review in reviewed]
+
+
+def rollback(sql: str | Compiled, *, to: int | None = None, state: Path | str = _STATE, message: str = "") -> dict[str, int]:
+    """Take jobs back to an earlier version, as it stood when the next one took over; gives how many batches of each run again.
+
+    A job that runs is stopped at the end of a batch. ``history`` lists the versions; the one before is taken if none is named.
+    """
+    from windrow.jobs.authors import user_name
+    from windrow.jobs.pending import pending_rollback
+    from windrow.jobs.stop_wishes import stop_running
+    from windrow.jobs.switching import rollback_target
+
+    switches = _switches(sql, state)[1]
+    for switch in switches:
+        if pending_rollback(switch.folder) is None:
+            rollback_target(switch.folder, switch.job.name, to)
+    for switch in switches:
+        stop_running(switch.folder, user_name())
+    return {switch.job.name: switch.rollback(to, message=message, who=user_name()) for switch in switches}
+
+
+def history(sql: str | Compiled, *, state: Path | str = _STATE) -> list[dict[str, Any]]:
+    """The versions of jobs, oldest first: number, batches, class of change, who, when, commit, message, changes and SQL text."""
+    from windrow.jobs.change_records import version_records
+    from windrow.jobs.job_versions import versions_of
+
+    found = []
+    for switch in _switches(sql, state)[1]:
+        texts = {one.number: str(one.card["sql"]) for one in versions_of(switch.folder)}
+        found += [{**record, "sql": texts[record["version"]]} for record in version_records(switch)]
+    return found
 
 
 class _Package(ModuleType):

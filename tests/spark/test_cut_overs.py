@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.jobs.rehearsal import rehearse
-from windrow.jobs.switching import switches_in
+from windrow.jobs.authors import git_commit, user_name
 
 SOURCE = """
 CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH (
@@ -162,8 +162,7 @@ def test_a_rehearsal_shows_the_rows_that_differ_and_touches_nothing(spark: Spark
     folder.put(4)
     folder.run(old)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "lease" not in path.name}
-    switch = switches_in(folder.compiled(new), tmp_path / "state")[0]
-    found = rehearse(switch, folder.compiled(new), batches=2, spark=spark)
+    found = windrow.rehearse(folder.compiled(new), state=tmp_path / "state", batches=2, spark=spark)[0]
     assert {path: path.read_bytes() for path in files} == files
     assert (found.first, found.last) == (2, 3)
     changed = [pair for pair in found.differences if pair.old is not None and pair.new is not None]
@@ -171,6 +170,33 @@ def test_a_rehearsal_shows_the_rows_that_differ_and_touches_nothing(spark: Spark
     assert all(pair.new["n"] < pair.old["n"] for pair in changed if pair.new and pair.old)
     assert found.review.cut is not None
     assert all(pair.of["_emission"] == "final" and pair.of["_revision"] == 1 for pair in found.differences)
+
+
+def test_a_job_that_runs_is_stopped_after_its_batch_and_goes_on_as_the_new_version(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = BEFORE.format(where="", window="TUMBLING(10s)")
+    new = old.replace("FROM t", "FROM t WHERE v > 3")
+    folder.put(3)
+    jobs = windrow.run(folder.compiled(old), spark=spark, state=tmp_path / "state")
+    deadline = time.monotonic() + 120
+    while jobs.status()[0].rows_in < 30:
+        assert time.monotonic() < deadline, jobs.status()
+        time.sleep(0.1)
+    review = windrow.apply(folder.compiled(new), state=tmp_path / "state", message="less", watch=0)[0]
+    assert jobs.await_end(10), "it has let go of the folder"
+    assert jobs.status()[0].state == "stopped"
+    assert not (tmp_path / "state" / "q" / "stop.json").exists()
+    folder.put(2)
+    folder.run(new, "until_end")
+    assert review.cut is not None
+    at = review.cut.at // 1_000_000
+    said = {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()}
+    of_old, of_new = folder.expected(10, 10, -1), folder.expected(10, 10, 3)
+    assert said == {w: v for w, v in of_old.items() if w[1] < at} | {w: v for w, v in of_new.items() if w[1] >= at}
+    first, second = windrow.history(folder.compiled(new), state=tmp_path / "state")
+    assert (first["sql"], second["message"], second["class"]) == (folder.compiled(old).script.source.text, "less", "E")
+    assert (second["by"], second["commit"]) == (user_name(), git_commit("q.sql"))
+    assert windrow.rollback(folder.compiled(new), state=tmp_path / "state") == {"q": second["from_batch"] and 2}
 
 
 def test_a_version_that_fails_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:

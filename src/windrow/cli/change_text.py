@@ -21,11 +21,8 @@ def exit_of(record: Record) -> int:
     return _SAFE if ChangeClass(record["class"]).is_safe and record["can_apply"] else _DECIDE
 
 
-def text_of(record: Record, *, can_mix: bool = False, is_served: bool = False) -> str:
-    """What ``review_record`` tells, for people. ``can_mix``: what is refused as it is could be made with rows of both texts.
-
-    ``is_served``: a server stops the job and starts it again.
-    """
+def text_of(record: Record, *, can_mix: bool = False) -> str:
+    """What ``review_record`` tells, for people. ``can_mix``: what is refused as it is could be made with rows of both texts."""
     head = f"job {record['job']}, version {record['version']}, after batch {record['batch']}"
     if not record["changes"]:
         return "\n".join([f"{head}: nothing has changed that its state depends on", *_unfinished(record)])
@@ -42,7 +39,7 @@ def text_of(record: Record, *, can_mix: bool = False, is_served: bool = False) -
                     f"       state  {change['state']}",
                 ]
                 lines += [f"       no     {change['refused']}"] if change["refused"] else []
-    lines += ["", *_outcome(record, can_mix, is_served)]
+    lines += ["", *_outcome(record, can_mix)]
     return "\n".join(lines)
 
 
@@ -58,7 +55,7 @@ def _unfinished(record: Record) -> list[str]:
     return lines
 
 
-def _outcome(record: Record, can_mix: bool, is_served: bool) -> list[str]:
+def _outcome(record: Record, can_mix: bool) -> list[str]:
     from windrow.changes import ChangeClass
 
     held = ", ".join(f"{count:,} of {name}" for name, count in record["open_windows"].items() if count) or "none"
@@ -78,10 +75,10 @@ def _outcome(record: Record, can_mix: bool, is_served: bool) -> list[str]:
         "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
     ]
     lines += [f"  stays    {each}" for each in record["what_stays"]]
-    seconds, job = max(record["load_seconds"], 0.1), "the server stops the job for it" if is_served else "the job must not run"
+    seconds = max(record["load_seconds"], 0.1)
     return [
         *lines,
-        f"  apply    {job}; the state took {seconds:.1f} s to load, and takes about as long to write",
+        f"  apply    stops the job at the end of a batch, if it runs; the state took {seconds:.1f} s to load, and takes as long to write",
         "           then the new version is watched for three batches; should it fail, this version comes back",
     ]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from windrow.cli.remote_changes import Remote
     from windrow.compiler import Compiled
     from windrow.errors import UsageError
+    from windrow.jobs.job_versions import JobText
     from windrow.jobs.saved_text import Recompile
     from windrow.jobs.switching import JobSwitch, Review
 
@@ -35,6 +37,7 @@ class Strategy(Enum):
 # Why a server does not take an option.
 _ELSEWHERE = "on the server's machine: windrow plan FILE --rehearse --state DATA/jobs/NAME/state"
 _WATCHES = "a server watches every version that it applies, and goes back if it fails"
+_STARTS = "a server starts the job again by itself"
 _OWN = "a server runs its jobs with its own settings"
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
@@ -52,6 +55,7 @@ How = Annotated[
 Rehearse = Annotated[bool, typer.Option("--rehearse", help="Run both texts over recent rows, in copies, and show the differences.")]
 Batches = Annotated[int, typer.Option("--batches", min=1, help="With --rehearse: the rows of so many batches.", metavar="N")]
 Watch = Annotated[bool, typer.Option("--watch/--no-watch", help="Run the new version for three batches, and go back if it fails.")]
+RunOn = Annotated[bool, typer.Option("--run", help="Then run the new version, until Ctrl-C; else the command that does so is told.")]
 WatchSeconds = Annotated[float, typer.Option("--watch-seconds", min=1, help="So long at most, where fewer rows come.", metavar="SECONDS")]
 
 
@@ -105,17 +109,19 @@ def apply_change(
     strategy: How = Strategy.cut,
     watch: Watch = True,
     watch_seconds: WatchSeconds = 60.0,
+    run: RunOn = False,
     master: Master = None,
     settings: Settings = None,
     server: AtServer = None,
 ) -> None:
-    """Carry the state of a file's jobs over to its present text and watch it work. A job that runs is refused."""
+    """Carry the state of a file's jobs over to its present text and watch it work. A job that runs is stopped at a batch's end."""
     if (remote := _remote(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import apply_there
 
-        refuse_given(context, {"watch": _WATCHES, "watch_seconds": _WATCHES, "master": _OWN, "settings": _OWN})
+        refuse_given(context, {"watch": _WATCHES, "watch_seconds": _WATCHES, "run": _STARTS, "master": _OWN, "settings": _OWN})
         apply_there(remote, yes=yes, message=message, strategy=strategy.value)
         return
+    from windrow.jobs.authors import git_commit, user_name
     from windrow.jobs.switching import refused
 
     switches = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
@@ -130,14 +136,49 @@ def apply_change(
     if changed and not yes and not typer.confirm("\nCarry the state over?"):
         raise typer.Exit(1)
     done = []
+    _stop_running(switch for switch, _ in switches)
     for switch, review in changed:
-        told = {"message": message, "who": _user(), "commit": _commit(file)}
+        told = {"message": message, "who": user_name(), "commit": git_commit(file)}
         number = switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
         done.append(switch)
-        print(f"job {review.job} is version {number} from batch {review.batch + 1} on")
+        # Not from what was looked at before: a job that ran has gone on since.
+        print(f"job {review.job} is version {number} from batch {_present(switch).since + 1} on")
     if watch:
         _watch(file, env, state, [*done, *unseen], watch_seconds, master, settings)
-    print(f"   go on: windrow run {file}    go back: windrow rollback {file}")
+    if run:
+        from windrow.cli.run import run as run_on
+
+        run_on(file, env=env, state=state, master=master, settings=settings)
+        return
+    words = "".join(f" --{name} {value}" for name, value in (("env", env), ("state", state)) if value)
+    print(f"   nothing runs now. Go on: windrow run {file}{words}    go back: windrow rollback {file}{words}")
+
+
+def _stop_running(switches: Iterable[JobSwitch]) -> None:
+    """All jobs of a file run in one process: each is asked to stop after its batch."""
+    from windrow.jobs.authors import user_name
+    from windrow.jobs.stop_wishes import stop_running
+
+    for switch in switches:
+        _refuse_served(switch)
+        if stop_running(switch.folder, user_name() or "windrow", tell=partial(_tell_stop, switch.job.name)):
+            print("   it has stopped")
+
+
+def _tell_stop(job: str, who: str) -> None:
+    print(f"job {job} runs ({who}): it is asked to stop at the end of its batch")
+
+
+def _refuse_served(switch: JobSwitch) -> None:
+    """Who stops the job of a server behind its back is answered by a start of the old text."""
+    from pathlib import Path
+
+    from windrow.errors import UsageError
+    from windrow.storage.lease import holder_of
+
+    place = Path(switch.folder.path).parent.parent
+    if switch.folder.is_local and (place / "process.json").exists() and holder_of(switch.folder) is not None:
+        raise UsageError(codes.CONFLICT, f"a server runs job {switch.job.name}", "ask it: --server URL in the place of --state")
 
 
 def _rehearse(
@@ -209,6 +250,7 @@ def _watch(
     from windrow.cli.set_options import read_settings
     from windrow.cli.spark_start import start_spark
     from windrow.errors import WindrowError
+    from windrow.jobs.authors import user_name
     from windrow.jobs.options import SPARK, RunOptions
     from windrow.jobs.trial import COMMITS, prove
     from windrow.settings import load_settings
@@ -222,7 +264,7 @@ def _watch(
     try:
         spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
         try:
-            seen = prove(switches, _compiled(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=_user())
+            seen = prove(switches, _compiled(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=user_name())
         finally:
             stop_session(spark)
     except WindrowError:
@@ -257,6 +299,7 @@ def roll_back(
         refuse_given(context, {"settings": _OWN})
         roll_back_there(remote, to, yes=yes, message=message)
         return
+    from windrow.jobs.authors import user_name
     from windrow.jobs.pending import pending_rollback
     from windrow.jobs.switching import rollback_target
 
@@ -270,8 +313,10 @@ def roll_back(
                 print(f"   stays    {sentence}")
             if not yes and not typer.confirm("Go back?"):
                 raise typer.Exit(1)
-        undone = switch.rollback(to, message=message, who=_user())
-        print(f"job {name} is rolled back; {undone:,} batches will run again. Its text: windrow history {file} --text {_present(switch)}")
+        _stop_running([switch])
+        undone = switch.rollback(to, message=message, who=user_name())
+        text = f"windrow history {file} --text {_present(switch).number}"
+        print(f"job {name} is rolled back; {undone:,} batches will run again. Its text: {text}")
 
 
 def show_history(
@@ -387,33 +432,10 @@ def _strategy(chosen: Strategy) -> JobStrategy:
     return JobStrategy(chosen.value)
 
 
-def _present(switch: JobSwitch) -> int:
+def _present(switch: JobSwitch) -> JobText:
     from windrow.jobs.job_versions import versions_of
 
-    return versions_of(switch.folder)[-1].number
-
-
-def _user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
-
-
-def _commit(file: str) -> str:
-    """The commit of the folder that the file is in, where git says so."""
-    import subprocess
-    from pathlib import Path
-
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(Path(file).resolve().parent), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return versions_of(switch.folder)[-1]
 
 
 def _print_json(records: list[dict[str, Any]]) -> None:

@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("changing:plan_change", "Show what a changed file would do to the state of its jobs, and change nothing."),
     "apply": (
         "changing:apply_change",
-        "Carry the state of a file's jobs over to its present text and watch it work. A job that runs is refused.",
+        "Carry the state of a file's jobs over to its present text and watch it work. A job that runs is stopped at a batch's end.",
     ),
     "history": ("changing:show_history", "List the versions of a file's jobs: who changed what, when, and which batches each has run."),
     "rollback": (

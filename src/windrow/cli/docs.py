@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from windrow.cli import codes
+from windrow.cli.arguments import Env
 from windrow.cli.group import Files, group_of
 from windrow.cli.project import expanded
 
@@ -23,13 +24,13 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to th
 Title = Annotated[str | None, typer.Option("--title", help="The title; the app, or the files, if not given.", show_default=False)]
 
 
-def write_docs(files: Files, form: FormatOption = PageFormat.markdown, output: Output = None, title: Title = None) -> None:
+def write_docs(files: Files, env: Env = None, form: FormatOption = PageFormat.markdown, output: Output = None, title: Title = None) -> None:
     """Write a page about files: sources, stages, sinks, lineage, schedules, owners, and a runbook."""
     from windrow.errors import UsageError
     from windrow.groups.blocks import to_html, to_markdown
     from windrow.groups.pages import page_of
 
-    group = group_of(expanded(files))
+    group = group_of(expanded(files, env), env)
     app = next((found for member in group.members if (found := member.about("app")) is not None), None)
     blocks = page_of(group, title or app or ", ".join(member.file for member in group.members))
     text = to_html(blocks) if form is PageFormat.html else to_markdown(blocks)

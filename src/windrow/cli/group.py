@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
+from windrow.cli.arguments import Env
 from windrow.cli.files import shown_name
 from windrow.cli.observing import NEWEST, Newest
 from windrow.cli.project import chosen_for, compile_chosen, expanded
@@ -53,6 +54,7 @@ _PARTS = {
 
 def show_group(
     files: Files,
+    env: Env = None,
     show: Show = Part.all,
     form: FormatOption = GroupFormat.text,
     state: StateOf = None,
@@ -66,9 +68,9 @@ def show_group(
         from windrow.errors import UsageError
 
         raise UsageError(codes.CONFLICT, "--show belongs to --format text", "leave --show away: the other formats have everything")
-    files = expanded(files)
-    group = group_of(files)
-    report = GroupReport.of(group, figures_of(files, _states(state, files), batches))
+    files = expanded(files, env)
+    group = group_of(files, env)
+    report = GroupReport.of(group, figures_of(files, _states(state, files), batches, env))
     if form is GroupFormat.json:
         from windrow.cli.observing import print_json
 
@@ -81,24 +83,24 @@ def show_group(
         raise typer.Exit(1)
 
 
-def group_of(files: list[str]) -> Group:
+def group_of(files: list[str], env: str | None = None) -> Group:
     from windrow.errors import UsageError
     from windrow.groups import Group
 
     twice = next((file for i, file in enumerate(files) if file in files[:i]), None)
     if twice is not None:
         raise UsageError(codes.CONFLICT, f"{shown_name(twice)} is named twice", "name each file once")
-    return Group(tuple(member_of(file) for file in files))
+    return Group(tuple(member_of(file, env) for file in files))
 
 
-def member_of(file: str) -> Member:
+def member_of(file: str, env: str | None = None) -> Member:
     from windrow.groups import Member
 
-    compiled = compile_chosen(file, chosen_for(file, None))
+    compiled = compile_chosen(file, chosen_for(file, env))
     return Member.of(compiled.script, compiled.catalog, compiled.plan, shown_name(file))
 
 
-def figures_of(files: list[str], states: dict[str, str], batches: int) -> dict[tuple[str, str], Analysis]:
+def figures_of(files: list[str], states: dict[str, str], batches: int, env: str | None = None) -> dict[tuple[str, str], Analysis]:
     """What the last run of each job took, where there was one."""
     from windrow.cli.files import STDIN
     from windrow.cli.observing import observed_jobs
@@ -109,10 +111,10 @@ def figures_of(files: list[str], states: dict[str, str], batches: int) -> dict[t
     for file in files:
         if file == STDIN:
             continue
-        compiled = compile_chosen(file, chosen_for(file, None))
+        compiled = compile_chosen(file, chosen_for(file, env))
         for job in compiled.plan.jobs:
             try:
-                (observed,) = observed_jobs(file, states.get(file), job.name, None)
+                (observed,) = observed_jobs(file, states.get(file), job.name, None, env)
                 found[shown_name(file), job.name] = analyze(job, observed.last_run(batches))
             except UsageError as error:
                 if error.code not in (codes.NO_STATE, codes.NO_BATCH) or file in states:

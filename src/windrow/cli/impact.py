@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Form, FormOption, Reach, State
+from windrow.cli.arguments import Env, Form, FormOption, Reach, State
 from windrow.cli.files import read_sql, shown_name
 from windrow.cli.group import member_of
 from windrow.cli.project import chosen_for, compile_chosen, expanded
@@ -46,19 +46,20 @@ def show_impact(
     fail_on: Fails = None,
     state: State = None,
     settings: Reach = None,
+    env: Env = None,
 ) -> None:
     """Show who is affected by a change of a file, in it and in other files: none, values change, type widens, breaks."""
     from windrow.errors import UsageError
     from windrow.groups.impact import impact
 
     # A folder has the changed file, too.
-    readers = [other for other in expanded(others or []) if Path(other) != Path(file)]
+    readers = [other for other in expanded(others or [], env) if Path(other) != Path(file)]
     twice = next((each for i, each in enumerate(others or []) if each == file or each in (others or [])[:i]), None)
     if twice is not None:
         raise UsageError(codes.CONFLICT, f"{shown_name(twice)} is named twice", "name the changed file once, then the others")
-    new = member_of(file)
-    old = _as_file(against, file) if Path(against).is_file() else _as_job(against, file, new, state, settings)
-    found = impact(old, new, [member_of(other) for other in readers])
+    new = member_of(file, env)
+    old = _as_file(against, file, env) if Path(against).is_file() else _as_job(against, file, new, state, settings, env)
+    found = impact(old, new, [member_of(other, env) for other in readers])
     if form is Form.json:
         from windrow.cli.observing import print_json
 
@@ -75,25 +76,25 @@ def _is_as_bad(found: Impact, limit: FailOn) -> bool:
     return found.verdict >= Verdict[limit.name.upper()]
 
 
-def _as_file(against: str, file: str) -> Member:
+def _as_file(against: str, file: str, env: str | None) -> Member:
     """The old text under the name of the new one: jobs are called after their file."""
-    return _member(read_sql(against), file, against)
+    return _member(read_sql(against), file, against, env)
 
 
-def _member(text: str, file: str, against: str) -> Member:
+def _member(text: str, file: str, against: str, env: str | None) -> Member:
     from dataclasses import replace
 
     from windrow.errors import SqlError
     from windrow.groups import Member
 
     try:
-        compiled = compile_chosen(file, chosen_for(file, None), text)
+        compiled = compile_chosen(file, chosen_for(file, env), text)
     except SqlError as error:
         raise SqlError(error.diagnostics, replace(error.source, name=f"{against} (what {file} is compared with)")) from None
     return Member.of(compiled.script, compiled.catalog, compiled.plan, shown_name(file))
 
 
-def _as_job(against: str, file: str, new: Member, state: str | None, settings: list[str] | None) -> Member:
+def _as_job(against: str, file: str, new: Member, state: str | None, settings: list[str] | None, env: str | None) -> Member:
     """The text that made the state of a job."""
     from windrow.cli.state_option import opened_state
     from windrow.errors import UsageError
@@ -102,12 +103,12 @@ def _as_job(against: str, file: str, new: Member, state: str | None, settings: l
 
     names = [job.name for job in new.plan.jobs]
     is_folder = Path(against).is_dir()
-    folder = opened_state(file, against if is_folder else state, settings)
+    folder = opened_state(file, against if is_folder else state, settings, env)
     if folder.exists(CARD):
-        return _member(str(read_card(folder)["sql"]), file, against)
+        return _member(str(read_card(folder)["sql"]), file, against, env)
     wanted = [folder_name(name) for name in ([against] if not is_folder else names)]
     there = next((name for name in wanted if folder.exists(f"{name}/{CARD}")), None)
     if there is None:
         hint = f"name the file as it was, or a job that has run: {', '.join(names)}" if names else "name the file as it was"
         raise UsageError(codes.NO_STATE, f"{against} is no file, and there is no state of such a job in {folder.path}", hint)
-    return _member(str(read_card(folder.child(there))["sql"]), file, against)
+    return _member(str(read_card(folder.child(there))["sql"]), file, against, env)

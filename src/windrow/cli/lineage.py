@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windrow.cli import codes
+from windrow.cli.arguments import Env
 from windrow.cli.files import shown_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,12 @@ FormatOption = Annotated[LineageFormat, typer.Option("--format", help="For peopl
 
 
 def show_lineage(
-    files: Files, column: ColumnName = None, up: Up = False, down: Down = False, form: FormatOption = LineageFormat.text
+    files: Files,
+    env: Env = None,
+    column: ColumnName = None,
+    up: Up = False,
+    down: Down = False,
+    form: FormatOption = LineageFormat.text,
 ) -> None:
     """Show which columns follow from which, in one file or through several."""
     from windrow.errors import UsageError
@@ -46,7 +52,7 @@ def show_lineage(
         raise UsageError(codes.CONFLICT, "--up and --down exclude each other", "give one of them; --up is the default")
     from windrow.cli.project import expanded
 
-    compiled = [(shown_name(file), _compiled(file)) for file in expanded(files)]
+    compiled = [(shown_name(file), _compiled(file, env)) for file in expanded(files, env)]
     if form is LineageFormat.openlineage:
         if column is not None:
             raise UsageError(codes.CONFLICT, "events of OpenLineage speak of whole jobs", "leave --column away, or choose --format json")
@@ -56,10 +62,10 @@ def show_lineage(
     print(_whole(whole, form) if column is None else _of_column(whole, column, form, is_up=not down))
 
 
-def _compiled(file: str) -> Compiled:
+def _compiled(file: str, env: str | None) -> Compiled:
     from windrow.cli.project import chosen_for, compile_chosen
 
-    return compile_chosen(file, chosen_for(file, None))
+    return compile_chosen(file, chosen_for(file, env))
 
 
 def _events(name: str, compiled: Compiled) -> list[dict[str, Any]]:

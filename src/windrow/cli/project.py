@@ -97,11 +97,11 @@ def files_of(chosen: Chosen, what: str = "files") -> list[Path]:
     return [Path(shown(path)) for path in found]
 
 
-def expanded(files: list[str]) -> list[str]:
+def expanded(files: list[str], env: str | None = None) -> list[str]:
     """The SQL files that are meant: a project that is named by its folder stands for all of its files."""
     found: list[str] = []
     for file in files:
-        found += map(str, files_of(chosen_for(file, None))) if is_project(file) else [file]
+        found += map(str, files_of(chosen_for(file, env))) if is_project(file) else [file]
     return found
 
 

@@ -54,7 +54,7 @@ def plan_there(remote: Remote, form: Form, *, strategy: str, message: str = "") 
         return plan
     print(f"plan {plan['id']}: {plan['deployment']}, version {plan['from_version'] or 'none'} -> {plan['to_version']}")
     for job in plan["content"]["jobs"]:
-        print(f"\n{text_of(job, is_served=True)}")
+        print(f"\n{text_of(job)}")
     return plan
 
 

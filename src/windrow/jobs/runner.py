@@ -39,6 +39,7 @@ from windrow.jobs.recording import BatchRecording
 from windrow.jobs.replays import NO_REPLAY, Replay, ReplayLog
 from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
+from windrow.jobs.stop_wishes import StopWatch
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
 from windrow.model.policies import StateHome
@@ -184,6 +185,7 @@ class RunningJob:
             self._quarantine = Quarantine(spark, self.job, self.folder.child(LETTERS), self._replays)
             self._outputs = self._make_outputs(job_id)
             self._progress.sink_errors = self._outputs.errors
+            self._stop_watch = StopWatch(self.folder, job.name, self._lease.owner, self.stop)
         except BaseException:
             self._lease.release()
             raise
@@ -203,6 +205,7 @@ class RunningJob:
         self._events.begin()
         self._begin()
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
+        self._stop_watch.begin()
 
     def _begin(self) -> None:
         """Go on from what is durable: at the start of a job, and after an outage of a source."""
@@ -440,6 +443,7 @@ class RunningJob:
                 self._end_by(self._failure or self._explain(error))
         finally:
             self._progress.ended_at = time.time()
+            self._stop_watch.close()
             self._release()
             self._finished.set()
 

@@ -108,6 +108,11 @@ class Lease:
         self._acquire()
         threading.Thread(target=self._keep, name=f"windrow-lease-{job}", daemon=True).start()
 
+    @property
+    def owner(self) -> str:
+        """The name of this driver in its record."""
+        return self._owner
+
     def check(self) -> None:
         """Before anything is written: raises where the folder is no longer ours."""
         with self._lock:

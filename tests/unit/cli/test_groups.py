@@ -119,3 +119,17 @@ def test_a_project_stands_for_its_files(windrow: Windrow, files: list[str]) -> N
     Path("old.txt").write_text(old)
     with_folder = windrow("impact", "revenue.sql", ".", "--against", "old.txt")
     assert with_folder.stdout == windrow("impact", *files, "--against", "old.txt").stdout != ""
+
+
+def test_files_are_taken_as_an_environment_has_them(windrow: Windrow) -> None:
+    Path("windrow.yaml").write_text("environments:\n  dev: {variables: {TOPIC: trial}}\n  prod: {variables: {TOPIC: orders}}\n")
+    Path("q.sql").write_text(
+        "CREATE STREAM t (k STRING) WITH ('connector' = 'files', 'path' = '${TOPIC}', 'format' = 'json');\n"
+        "CREATE STREAM o AS SELECT k FROM t WITH ('connector' = 'files', 'path' = 'out', 'format' = 'json');\n"
+    )
+    for command in (["lineage", "--format", "json"], ["group", "--format", "json"], ["docs"], ["impact", "--against", "q.sql"]):
+        shown = {env: windrow(*command, "q.sql", "--env", env) for env in ("dev", "prod")}
+        assert all(one.exit_code == 0 for one in shown.values()), shown
+        assert ("trial" in shown["dev"].stdout) == (command[0] != "impact"), command
+        assert "trial" not in shown["prod"].stdout
+        assert windrow(*command, "q.sql", "--env", "test").exit_code == 2

@@ -77,7 +77,7 @@ def test_a_plan_there_reads_as_one_here(desk: Desk) -> None:
         "E  where is v > 0",
         "cut      at 1970-01-01 00:00:20 UTC",
         "open     windows and groups: 1 of o",
-        "the server stops the job",
+        "stops the job at the end of a batch",
     ):
         assert told in shown
 
@@ -112,6 +112,7 @@ def test_the_text_of_a_version(desk: Desk) -> None:
         ("plan", ["--set", "spark.a=b"]),
         ("apply", ["--no-watch"]),
         ("apply", ["--watch-seconds", "5"]),
+        ("apply", ["--run"]),
         ("apply", ["--set", "spark.a=b"]),
         ("apply", ["--master", "local[2]"]),
         ("rollback", ["--set", "spark.a=b"]),
