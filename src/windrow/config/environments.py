@@ -19,8 +19,9 @@ from windrow.model.secret_names import names_secret
 from windrow.sql import fill
 
 MASK = "***"
-_USER_INFO = re.compile(r"(://[^/:@\s]+:)[^@/\s]+@")
-_PASSWORD_WORD = re.compile(r"((?:password|passwd|pwd)\s*=\s*)[^\s&;]+", re.IGNORECASE)
+# A placeholder tells nothing.
+_USER_INFO = re.compile(r"(://[^/:@\s]+:)(?!\$\{\w+(?::\?[^}]*)?\}@)[^@/\s]+@")
+_PASSWORD_WORD = re.compile(r"((?:password|passwd|pwd)\s*=\s*[\"']?)(?!\$\{\w+(?::\?[^}]*)?\})[^\s&;'\"]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,15 @@ def masked(path: Path, text: str, raw: str) -> str:
     # The address in a URL is what one wants to see of it.
     if names_secret(path[-1]) or (is_secret(path) and "://" not in text):
         return raw if re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", raw) else MASK
+    return masked_address(text)
+
+
+def masked_address(text: str) -> str:
+    """Addresses in a text, without the passwords in them; placeholders stay.
+
+    >>> masked_address("a://me:hush@db, b://me:${PW}@db?password=x1")
+    'a://me:***@db, b://me:${PW}@db?password=***'
+    """
     return _PASSWORD_WORD.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
 
 

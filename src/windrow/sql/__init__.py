@@ -14,7 +14,7 @@ sqlglot's parser renames functions, keeps no place for most nodes, and accepts t
 from windrow.sql.canonical import canonical_layout
 from windrow.sql.codes import SYNTAX_CODES
 from windrow.sql.comments import format_with_comments
-from windrow.sql.environment import fill, substitute
+from windrow.sql.environment import fill, placeholders, substitute
 from windrow.sql.format import format_script, format_statement
 from windrow.sql.render import render_expr, render_query
 from windrow.sql.script import (
@@ -46,6 +46,7 @@ __all__ = [
     "parse_duration",
     "parse_triggers",
     "parse_type",
+    "placeholders",
     "read",
     "read_source",
     "render_expr",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from windrow.errors import Diagnostic, SqlError
 from windrow.model.place import SourceText, Span
@@ -26,9 +26,8 @@ def substitute(text: str, env: Mapping[str, str], name: str = "<sql>") -> str:
     """
     parts: list[str] = []
     faults: list[Diagnostic] = []
-    quote: str | None = None
     done = 0
-    while match := (_INSIDE[quote] if quote else _OUTSIDE).search(text, done):
+    for match, quote in _pieces(text):
         parts.append(text[done : match.start()])
         done = match.end()
         if match["escape"]:
@@ -38,11 +37,32 @@ def substitute(text: str, env: Mapping[str, str], name: str = "<sql>") -> str:
             parts.append(value.replace(quote, quote * 2) if quote else value)
         else:
             parts.append(match[0])
-            if match["quote"]:
-                quote = None if quote else match["quote"]
     if faults:
         raise SqlError(tuple(faults), SourceText(text, name))
     return "".join([*parts, text[done:]])
+
+
+def _pieces(text: str) -> Iterator[tuple[re.Match[str], str | None]]:
+    """Comments, quotes, escapes and placeholders in order, each with the quotes that it stands in."""
+    quote: str | None = None
+    done = 0
+    while match := (_INSIDE[quote] if quote else _OUTSIDE).search(text, done):
+        done = match.end()
+        yield match, quote
+        if match["quote"]:
+            quote = None if quote else match["quote"]
+
+
+def placeholders(text: str) -> Iterator[tuple[str, str | None]]:
+    """The name of every placeholder outside comments, and its default where it has one.
+
+    >>> list(placeholders("SELECT '${A}', ${N:-1} -- ${C}"))
+    [('A', None), ('N', '1')]
+    """
+    for match, _ in _pieces(text):
+        parsed = _BODY.fullmatch(match["body"]) if match["body"] is not None else None
+        if parsed is not None and match["close"]:
+            yield parsed[1], parsed[3] if parsed[2] == ":-" else None
 
 
 def fill(text: str, env: Mapping[str, str]) -> tuple[str, tuple[Diagnostic, ...]]:

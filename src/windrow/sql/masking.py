@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from windrow.sql.dialect import Kind, Token, tokenize
 
@@ -28,6 +28,23 @@ def mask_options(text: str, is_secret: Callable[[str], bool]) -> str:
             parts += [text[done : value.start], f"'{MASK}'"]
             done = value.end
     return "".join([*parts, text[done:]])
+
+
+def option_values(text: str) -> Iterator[tuple[str, Token]]:
+    """The key and the value of every option in a WITH list, in order. Placeholders are as they were written.
+
+    >>> [(key, value.text) for key, value in option_values("SELECT a = 'b' FROM t WITH ('user' = 'me', kafka.pin = '${PIN}')")]
+    [('user', 'me'), ('kafka.pin', '${PIN}')]
+    """
+    tokens = tokenize(text)
+    depth = 0
+    for place in range(1, len(tokens)):
+        if depth == 0 and tokens[place].key == "(" and tokens[place - 1].key == "WITH":
+            depth = 1
+        elif depth:
+            depth += {"(": 1, ")": -1}.get(tokens[place].key, 0)
+            if tokens[place - 1].key == "=" and tokens[place].kind in _VALUES:
+                yield _key_before(tokens, place - 1), tokens[place]
 
 
 def _key_before(tokens: list[Token], at: int) -> str:
