@@ -154,7 +154,7 @@ OTHER_CODES: dict[str, str] = {
     "WR932": "the address of a server cannot be listened on",
     "WR933": "a server does not answer, or its address makes no sense",
     "WR934": "a server refused a request",
-    "WR935": "a windrow.yaml that a server cannot take",
+    "WR935": "a windrow.yaml or a file that a server cannot take",
     "WR936": "an amount of memory that cannot be understood",
     "WR937": "a job of a server has changed since a plan was made, or is being changed",
     "WR938": "an environment is protected",
@@ -163,6 +163,8 @@ OTHER_CODES: dict[str, str] = {
     "WR942": "the file of a server that says who is told of alerts cannot be understood",
     "WR943": "a channel did not take an alert",
     "WR941": "a change of a server's job did not come to its end",
+    "WR950": "a text for a server has a secret written out",
+    "WR951": "a text has its values from the environment of a server, and whoever asks may not deploy",
 }
 
 DECLARED: tuple[Mapping[str, str], ...] = (SYNTAX_CODES, CHECK_CODES, CONNECTOR_CODES, CONFIG_CODES, CLI_CODES, ROW_CODES, OTHER_CODES)

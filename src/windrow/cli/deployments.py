@@ -48,10 +48,11 @@ def deploy(
     wait: Wait = True,
 ) -> None:
     """Give a file to a server, as a new job or as a new version of one, and run it there."""
-    from windrow.cli.files import read_sql, stem
+    from windrow.cli.files import stem
+    from windrow.cli.sending import parcel_of
 
-    client, chosen = client_of(server, token_file), name or stem(file)
-    job = client.deploy(chosen, read_sql(file), message, env=env or "", project=project_text(file))
+    client, chosen, parcel = client_of(server, token_file), name or stem(file), parcel_of(file)
+    job = client.deploy(chosen, parcel.sql, message, env=env or "", project=parcel.project, files=parcel.files)
     print(f"{job['name']}: version {job['version']} is deployed")
     if wait:
         _await(client, job["name"], "running")
@@ -146,18 +147,6 @@ def client_of(server: str, token_file: Path | None) -> Client:
         return Client(server, token_file.read_text(encoding="utf-8").strip())
     except OSError as error:
         raise UsageError("WR928", f"{token_file} cannot be read: {error.strerror}", "--token-file names a file with a token") from error
-
-
-def project_text(file: str) -> str:
-    """The windrow.yaml that holds for a file; empty where there is none."""
-    from windrow.config import find_project
-    from windrow.server.texts import project_of
-
-    found = find_project(file)
-    if found is None:
-        return ""
-    project_of(found.source.text, found.folder)
-    return found.source.text
 
 
 def _sentence(job: Mapping[str, Any]) -> str:

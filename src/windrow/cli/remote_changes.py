@@ -14,8 +14,9 @@ import typer
 
 from windrow.cli.arguments import Form
 from windrow.cli.change_text import text_of
-from windrow.cli.deployments import client_of, project_text
-from windrow.cli.files import read_sql, stem
+from windrow.cli.deployments import client_of
+from windrow.cli.files import stem
+from windrow.cli.sending import parcel_of
 
 if TYPE_CHECKING:
     from windrow.server.client import Client
@@ -30,6 +31,7 @@ class Remote:
     server: str
     target: str
     env: str = ""
+    token_file: Path | None = None
 
     @property
     def name(self) -> str:
@@ -38,12 +40,14 @@ class Remote:
 
     @property
     def client(self) -> Client:
-        return client_of(self.server, None)
+        return client_of(self.server, self.token_file)
 
     def made_plan(self, strategy: str, message: str) -> dict[str, Any]:
         pipeline, _, env = self.name.partition("@")
-        sql, project = read_sql(self.target), project_text(self.target)
-        return self.client.plan(pipeline, sql, env=env, project=project, strategy=strategy, message=message)
+        parcel = parcel_of(self.target)
+        return self.client.plan(
+            pipeline, parcel.sql, env=env, project=parcel.project, files=parcel.files, strategy=strategy, message=message
+        )
 
 
 def plan_there(remote: Remote, form: Form, *, strategy: str, message: str = "") -> dict[str, Any]:

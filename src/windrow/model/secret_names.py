@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _SECRET = re.compile(
-    r"pas+w|pwd|passphrase|secret|token|credential|api[._-]?key|private[._-]?key|jaas|\bkey\.pem|basic\.auth", re.IGNORECASE
+    r"pas+w|pwd|passphrase|secret|token|credential|api[._-]?key|private[._-]?key|authoriz|jaas|\bkey\.pem|basic\.auth", re.IGNORECASE
 )
 _USER_INFO = re.compile(r"(://[^\s:/@]+:)([^\s@/]+)(?=@)")
 _ASSIGNED = re.compile(r"""(['"`]?)([\w.-]+)\1(\s*=\s*)('(?:[^']|'')*'|"[^"]*")""")

@@ -27,7 +27,7 @@ from windrow.server.database import LOST
 from windrow.server.reconciler import FAILED
 from windrow.server.registry import RUNNING, Deployment
 from windrow.server.service import Service
-from windrow.server.texts import environment_of
+from windrow.server.texts import Text, environment_of
 
 LOG = logging.getLogger(__name__)
 EVERY_SECONDS = 15.0
@@ -158,7 +158,8 @@ class Alerting:
         version = self._service.version(name, number)
         settings = dict(self._settings)
         if version.project:
-            settings |= environment_of(version.project, env, self._service.folder(name).path, dict(flags)).settings
+            values = {**self._service.environment, **dict(flags)}
+            settings |= environment_of(Text.of(version, env), values).settings
         known = {key: value for key, value in settings.items() if not key.startswith("spark.")}
         return rules_of(self._service.compiled(name, version), RunOptions(settings=known).stalled_after)
 

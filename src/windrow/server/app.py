@@ -19,9 +19,10 @@ from windrow.server.alerting import Alerting
 from windrow.server.api.alerts import alerts
 from windrow.server.api.changes import changes
 from windrow.server.api.live import live_stream
+from windrow.server.api.masking import masked_json
 from windrow.server.api.problems import add_problems
 from windrow.server.api.routes import api
-from windrow.server.api.security import Guard, NotAllowedError, Rate, scope_of
+from windrow.server.api.security import COOKIE, Guard, Known, NotAllowedError, Rate, scopes_of
 from windrow.server.api.texts import texts
 from windrow.server.api.views import views
 from windrow.server.changing import Changing
@@ -55,13 +56,16 @@ def make_app(
     app.state.alerting = Alerting(service, settings, chosen.rules)
     app.state.notifier = Notifier(chosen, app.state.alerting.book, service.registry)
     app.state.alerting.tell = app.state.notifier.wake
-    app.add_middleware(Guard, hosts=hosts, rate=rate)
+    app.state.known = Known()
+    app.add_middleware(Guard, hosts=hosts, known=app.state.known, rate=rate)
     add_problems(app)
+    shown = masked_json(service.secrets)
     for router in (api, texts, views, live_stream, changes, alerts):
         for route in router.routes:
-            if isinstance(route, APIRoute) and (scope := scope_of(route)) is not None:
-                route.openapi_extra = {"security": [{"bearer": [scope]}]}
-        app.include_router(router)
+            if isinstance(route, APIRoute) and (scopes := scopes_of(route)):
+                route.openapi_extra = {"security": [{"bearer": list(scopes)}, {"cookie": list(scopes)}]}
+        # Of a text that somebody only looks at nothing is masked: it has no value of the environment, and would tell what one is.
+        app.include_router(router, default_response_class=JSONResponse if router is texts else shown)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
 
     @app.exception_handler(NotAllowedError)
@@ -90,7 +94,10 @@ def _described(app: FastAPI) -> dict[str, Any]:
     """OpenAPI 3.1, with how one signs in: each operation names the scope that it needs."""
     if app.openapi_schema is None:
         told = get_openapi(title=app.title, version=app.version, openapi_version="3.1.0", description=app.description, routes=app.routes)
-        schemes = {"bearer": {"type": "http", "scheme": "bearer", "description": "a token; each operation names the scope that it needs"}}
+        schemes = {
+            "bearer": {"type": "http", "scheme": "bearer", "description": "a token; each operation names the scopes that it needs"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "what POST /session sets for the page"},
+        }
         told.setdefault("components", {})["securitySchemes"] = schemes
         app.openapi_schema = told
     return app.openapi_schema

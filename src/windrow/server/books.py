@@ -15,6 +15,14 @@ PLAN_DAYS = 7
 
 
 @dataclass(frozen=True)
+class Who:
+    """Somebody who asks: ``id`` is that of the token and tells them apart, ``name`` is for people and need not."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Environment:
     """``is_protected``: what is deployed there is planned by one and approved by another."""
 
@@ -32,11 +40,31 @@ class Flag:
     value: str | None
     at: int
     author: str
+    is_secret: bool = False
+
+
+@dataclass(frozen=True)
+class FlagWish:
+    """A value that somebody else has to approve; ``creator`` is the token that asked for it."""
+
+    id: str
+    name: str
+    env: str
+    value: str | None
+    is_secret: bool
+    at: int
+    author: str
+    creator: str
+    approved_by: str
+    approved_at: int | None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``content`` is what the change does to each job of the file, as ``windrow plan --format json`` has it."""
+    """``content`` is what the change does to each job of the file, as ``windrow plan --format json`` has it.
+
+    ``kind`` is what applying it does: apply a text, or roll back to a version. ``creator`` and ``approver`` are the ids of tokens.
+    """
 
     id: str
     deployment: str
@@ -48,6 +76,9 @@ class Plan:
     approved_by: str
     expires_at: int
     operation: str
+    creator: str = ""
+    approver: str = ""
+    kind: str = "apply"
 
 
 @dataclass(frozen=True)
@@ -88,33 +119,52 @@ class Books:
     def is_protected(self, env: str) -> bool:
         return any(one.is_protected for one in self.environments() if one.name == env)
 
-    def set_flag(self, name: str, env: str, value: str | None, author: str) -> None:
-        self._change("INSERT INTO flag (name, env, value, at, author) VALUES (?, ?, ?, ?, ?)", name, env, value, now_millis(), author)
+    def set_flag(self, name: str, env: str, value: str | None, author: str, *, is_secret: bool = False) -> None:
+        sql = "INSERT INTO flag (name, env, value, at, author, is_secret) VALUES (?, ?, ?, ?, ?, ?)"
+        self._change(sql, name, env, value, now_millis(), author, int(is_secret))
 
     def flag_history(self, name: str | None = None) -> list[Flag]:
         """Newest first."""
         where, values = (" WHERE name = ?", (name,)) if name is not None else ("", ())
-        return [Flag(**row) for row in self._db.all(f"SELECT * FROM flag{where} ORDER BY seq DESC", *values)]
+        rows = self._db.all(f"SELECT * FROM flag{where} ORDER BY seq DESC", *values)
+        return [Flag(**{**row, "is_secret": bool(row["is_secret"])}) for row in rows]
+
+    def present_flags(self) -> list[Flag]:
+        """The newest of every flag in every environment, those that were taken away as well."""
+        newest = {(one.name, one.env): one for one in reversed(self.flag_history())}
+        return list(newest.values())
+
+    def wish_flag(self, name: str, env: str, value: str | None, who: Who, *, is_secret: bool) -> FlagWish:
+        made = FlagWish(secrets.token_hex(6), name, env, value, is_secret, now_millis(), who.name, who.id, "", None)
+        self._change("INSERT INTO flag_wish VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *{**vars(made), "is_secret": int(is_secret)}.values())
+        return made
+
+    def flag_wishes(self) -> list[FlagWish]:
+        """Newest first, those that were approved as well."""
+        rows = self._db.all("SELECT * FROM flag_wish ORDER BY at DESC LIMIT 500")
+        return [FlagWish(**{**row, "is_secret": bool(row["is_secret"])}) for row in rows]
+
+    def grant_flag(self, id_: str, who: Who) -> bool:
+        """False where somebody else was faster."""
+        sql = "UPDATE flag_wish SET approved_by = ?, approved_at = ? WHERE id = ? AND approved_at IS NULL RETURNING id"
+        return bool(self._change(sql, who.name, now_millis(), id_))
 
     def flags(self, env: str) -> dict[str, str]:
         """What holds in an environment: its own values before those of all."""
-        newest: dict[tuple[str, str], str | None] = {}
-        for one in reversed(self.flag_history()):
-            newest[one.name, one.env] = one.value
         found: dict[str, str] = {}
+        present = self.present_flags()
         for scope in ("", env):
-            for (name, own), value in newest.items():
-                if own == scope and value is not None:
-                    found[name] = value
+            found |= {one.name: one.value for one in present if one.env == scope and one.value is not None}
         return found
 
     # Plans
 
-    def add_plan(self, deployment: str, from_version: int, to_version: int, content: dict[str, Any], by: str) -> Plan:
-        now = now_millis()
-        made = Plan(secrets.token_hex(6), deployment, from_version, to_version, content, now, by, "", now + PLAN_DAYS * 86_400_000, "")
-        sql = "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self._change(sql, *{**vars(made), "content": json.dumps(content)}.values())
+    def add_plan(self, deployment: str, from_version: int, to_version: int, content: dict[str, Any], by: Who, kind: str = "apply") -> Plan:
+        now, id_ = now_millis(), secrets.token_hex(6)
+        until = now + PLAN_DAYS * 86_400_000
+        made = Plan(id_, deployment, from_version, to_version, content, now, by.name, "", until, "", by.id, "", kind)
+        values = {**vars(made), "content": json.dumps(content)}
+        self._change(f"INSERT INTO plan ({', '.join(values)}) VALUES ({', '.join('?' for _ in values)})", *values.values())
         return made
 
     def plan(self, id_: str) -> Plan | None:
@@ -127,8 +177,8 @@ class Books:
             _plan(row) for row in self._db.all("SELECT * FROM plan WHERE deployment = ? ORDER BY created_at DESC LIMIT 100", deployment)
         ]
 
-    def approve(self, id_: str, by: str) -> None:
-        self._change("UPDATE plan SET approved_by = ? WHERE id = ?", by, id_)
+    def approve(self, id_: str, by: Who) -> None:
+        self._change("UPDATE plan SET approved_by = ?, approver = ? WHERE id = ?", by.name, by.id, id_)
 
     def note_operation(self, plan: str, operation: str) -> None:
         self._change("UPDATE plan SET operation = ? WHERE id = ?", operation, plan)

@@ -21,10 +21,10 @@ from windrow.jobs.job_versions import versions_of
 from windrow.jobs.switching import JobSwitch, Review, refused, switches_of
 from windrow.plan.explain_json import job_to_json
 from windrow.plan.fingerprint import differences
-from windrow.server.books import FAILED, SUCCEEDED, Operation, Plan
+from windrow.server.books import FAILED, SUCCEEDED, Operation, Plan, Who
 from windrow.server.registry import RUNNING, Deployment, Version, now_millis
-from windrow.server.service import Service, Text
-from windrow.settings import environment
+from windrow.server.service import Service
+from windrow.server.texts import Text, compile_saved
 from windrow.storage.local import LocalFolder
 
 LOG = logging.getLogger(__name__)
@@ -52,16 +52,16 @@ class Changing:
 
     # Deploying, planned or not
 
-    def deploy(self, text: Text, by: str, message: str = "", *, starts: bool = True) -> Operation | None:
+    def deploy(self, text: Text, by: Who, message: str = "", *, starts: bool = True) -> Operation | None:
         """A new job, or a new version of one. Where it changes what state holds, only safe changes go without a plan: as an operation."""
         if self._books.is_protected(text.env):
             hint = f"windrow plan FILE --env {text.env} --server URL; somebody else approves it, then windrow apply"
             raise UsageError(PROTECTED, f"environment {text.env} is protected: what runs there is planned and approved first", hint)
-        version, _ = self._service.take(text, by, message)
+        version, _ = self._service.take(text, by.name, message)
         known = self._registry.deployment(text.deployment)
         reviews = [] if known is None else [one for one in self._reviews(known, version) if one.changes and one.batch >= 0]
         if not reviews:
-            self._service.put_in_place(version, text.env, by, starts=starts)
+            self._service.put_in_place(version, text.env, by.name, starts=starts)
             return None
         assert known is not None
         for review in reviews:
@@ -71,22 +71,28 @@ class Changing:
                 what = "; ".join(f"{one.statement}: {one.what}" for one in review.changes)
                 hint = "windrow plan FILE --server URL shows it, windrow apply FILE --server URL does it"
                 raise UsageError(DECIDE, f"version {version.n} of {text.name} changes what its state means: {what}", hint)
-        return self._apply(self._made_plan(known, version, by), by, "")
+        return self._apply(self._made_plan(known, version, by), by.name, "")
 
-    def plan(self, text: Text, by: str, message: str = "", strategy: Strategy = Strategy.SAFE) -> Plan:
+    def plan(self, text: Text, by: Who, message: str = "", strategy: Strategy = Strategy.SAFE) -> Plan:
         """What the text would do to the job. Nothing is changed but that there is a version more."""
-        version, _ = self._service.take(text, by, message)
+        version, _ = self._service.take(text, by.name, message)
         known = self._registry.deployment(text.deployment)
         if known is None:
             return self._books.add_plan(text.deployment, 0, version.n, {"jobs": [], "can_apply": True}, by)
         return self._made_plan(known, version, by, strategy, message)
 
-    def promote(self, name: str, env: str, by: str) -> Plan:
+    def promote(self, name: str, env: str, by: Who) -> Plan:
         """A plan to run in another environment what runs in this one."""
         present = self._service.present(name)
-        return self.plan(Text(present.pipeline, present.sql, present.project, env), by, f"from {name}, version {present.n}")
+        return self.plan(Text.of(present, env), by, f"from {name}, version {present.n}")
 
-    def _made_plan(self, known: Deployment, version: Version, by: str, strategy: Strategy = Strategy.SAFE, message: str = "") -> Plan:
+    def plan_rollback(self, name: str, to: int | None, by: Who) -> Plan:
+        """A plan to go back to a version, with the state as it was then: for environments where somebody else approves that."""
+        deployment, wanted = self._aim_back(name, to)
+        content = {"jobs": [], "can_apply": True}
+        return self._books.add_plan(name, deployment.version, wanted, content, by, ROLLBACK)
+
+    def _made_plan(self, known: Deployment, version: Version, by: Who, strategy: Strategy = Strategy.SAFE, message: str = "") -> Plan:
         reviews = self._reviews(known, version, strategy)
         content: dict[str, Any] = {"jobs": [review_record(one) for one in reviews], "can_apply": all(one.can_apply for one in reviews)}
         content |= {"strategy": strategy.value, "message": message or version.message}
@@ -102,8 +108,9 @@ class Changing:
         compiled = self._service.compiled(name, version)
         if not folder.state.is_dir() or not any(folder.state.glob("*/job.json")):
             return []
-        env = {**environment(), **self._books.flags(folder.env)}
-        return switches_of(compiled, LocalFolder(folder.state), f"{folder.pipeline}.sql", env)
+        text, values = Text.of(version, folder.env), self._service.values(folder.env)
+        recompile = (lambda sql: compile_saved(text, sql, values)) if text.project else None
+        return switches_of(compiled, LocalFolder(folder.state), f"{folder.pipeline}.sql", values, recompile)
 
     def found_plan(self, id_: str) -> Plan:
         found = self._books.plan(id_)
@@ -111,14 +118,15 @@ class Changing:
             raise UsageError(NOT_THERE, f'there is no plan "{id_}"', "POST /api/v1/pipelines/NAME/plans makes one")
         return found
 
-    def approve(self, id_: str, by: str) -> Plan:
+    def approve(self, id_: str, by: Who) -> Plan:
         plan = self.found_plan(id_)
-        if plan.created_by == by:
-            raise UsageError(NO_APPROVAL, f"plan {id_} was made by {by}, and somebody else approves it", "use another token")
+        # By the token, not its name: two may be called the same. Of a plan of an older server only the name is known.
+        if plan.creator == by.id or (not plan.creator and plan.created_by == by.name):
+            raise UsageError(NO_APPROVAL, f"plan {id_} was made by {plan.created_by}, and somebody else approves it", "use another token")
         self._check_base(plan)
         self._books.approve(id_, by)
-        self._registry.note(by, "approve", plan.deployment, f"plan {id_}")
-        self._registry.add_event("deploy.approved", plan.deployment, f"version {plan.to_version} by {by}")
+        self._registry.note(by.name, "approve", plan.deployment, f"plan {id_}")
+        self._registry.add_event("deploy.approved", plan.deployment, f"version {plan.to_version} by {by.name}")
         return self.found_plan(id_)
 
     def apply(self, id_: str, by: str, key: str = "") -> Operation:
@@ -140,7 +148,7 @@ class Changing:
 
     def _apply(self, plan: Plan, by: str, key: str) -> Operation:
         told: dict[str, Any] = {name: plan.content[name] for name in ("strategy", "message") if name in plan.content}
-        operation = self._begin(APPLY, plan.deployment, {"plan": plan.id, "to": plan.to_version, **told}, by, key)
+        operation = self._begin(plan.kind, plan.deployment, {"plan": plan.id, "to": plan.to_version, **told}, by, key)
         self._books.note_operation(plan.id, operation.id)
         return operation
 
@@ -157,11 +165,18 @@ class Changing:
 
     def rollback(self, name: str, to: int | None, by: str, key: str = "", message: str = "") -> Operation:
         """To a version that ran before, with the state as it was when the next one took over."""
+        deployment, wanted = self._aim_back(name, to)
+        if self._books.is_protected(deployment.env):
+            hint = f"POST /api/v1/deployments/{name}/rollback/plan makes a plan; somebody else approves it, then apply it"
+            raise UsageError(PROTECTED, f"environment {deployment.env} is protected: going back is planned and approved first", hint)
+        return self._begin(ROLLBACK, name, {"to": wanted, "message": message}, by, key)
+
+    def _aim_back(self, name: str, to: int | None) -> tuple[Deployment, int]:
         deployment = self._service.job(name).deployment
         wanted = self._before(deployment) if to is None else self._service.version(name, to).n
         if wanted == deployment.version:
             raise UsageError("WR675", f"{name} runs version {wanted}", f"windrow history {name} --server URL lists the others")
-        return self._begin(ROLLBACK, name, {"to": wanted, "message": message}, by, key)
+        return deployment, wanted
 
     def _before(self, deployment: Deployment) -> int:
         found = next((run.version for run in self._registry.runs(deployment.name, 500) if run.version != deployment.version), None)

@@ -67,11 +67,20 @@ class Client:
     def job(self, name: str) -> dict[str, Any]:
         return self._one("GET", f"/deployments/{_in_path(name)}")
 
-    def deploy(self, name: str, sql: str, message: str = "", *, start: bool = True, env: str = "", project: str = "") -> dict[str, Any]:
-        """The job, after the operation that a change of its state may take."""
-        told = self._one(
-            "POST", "/pipelines", {"name": name, "sql": sql, "message": message, "start": start, "env": env, "project": project}
-        )
+    def deploy(
+        self,
+        name: str,
+        sql: str,
+        message: str = "",
+        *,
+        start: bool = True,
+        env: str = "",
+        project: str = "",
+        files: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The job, after the operation that a change of its state may take. ``files`` lie beside ``windrow.yaml``, by their paths."""
+        more = {"message": message, "start": start, "env": env, "project": project, "files": dict(files or {})}
+        told = self._one("POST", "/pipelines", {"name": name, "sql": sql, **more})
         if told["operation"] is not None:
             self.wait(told["operation"])
         return self.job(told["job"]["name"])
@@ -120,8 +129,11 @@ class Client:
         project: str = "",
         strategy: str = "cut",
         message: str = "",
+        files: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        body = {"sql": sql, "version": version, "env": env, "project": project, "strategy": strategy, "message": message}
+        """For a text, or for a version that there is."""
+        more = {"env": env, "project": project, "files": dict(files or {})}
+        body = {"sql": sql, "version": version, "strategy": strategy, "message": message, **more}
         return self._one("POST", f"/pipelines/{_in_path(name)}/plans", body)
 
     def approve(self, plan: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from windrow.config.environments import every_value, masked
 from windrow.errors import WindrowError
 from windrow.lineage import lineage_of
 from windrow.server.registry import Deployment, deployment_name
+from windrow.server.secrets import stand_ins
 from windrow.server.service import Service
-from windrow.server.texts import environment_of
+from windrow.server.texts import Text, environment_of
 
 SAME, DIFFERS, DRIFT = "same", "differs as it is meant to", "drift"
 BEHIND, BREAKS = "behind", "readers of one cannot read the other"
@@ -46,7 +47,8 @@ def _values(service: Service, deployment: Deployment) -> dict[str, str]:
     version = service.version(deployment.name, deployment.version)
     if not version.project:
         return {}
-    found = environment_of(version.project, deployment.env, service.root, service.books.flags(deployment.env))
+    text = Text.of(version, deployment.env)
+    found = environment_of(text, stand_ins([text.project], service.books.flags(deployment.env)))
     return {".".join(value.path): masked(value.path, value.text, value.raw) for value in every_value(found)}
 
 

@@ -22,7 +22,7 @@ from psycopg.rows import dict_row
 from windrow.errors import UsageError
 
 # The files of ``schema`` in order; a registry that has the first n of them gets the others.
-MIGRATIONS = ("1-jobs.sql", "2-teams.sql", "3-alerts.sql")
+MIGRATIONS = ("1-jobs.sql", "2-teams.sql", "3-alerts.sql", "4-approval.sql")
 SCHEMA_VERSION = len(MIGRATIONS)
 LOST = (sqlite3.DatabaseError, psycopg.Error)
 # "windrow" as a number: who holds it is the only server of this database.

@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,13 @@ class JobFolder:
         short = hashlib.sha256(os.fsencode(beside.absolute())).hexdigest()[:16]
         return Path(tempfile.gettempdir(), f"windrow-{os.getuid()}-{short}.sock")
 
-    def write_version(self, version: int, text: str, project: str, note: dict[str, Any]) -> Path:
-        """The text of a version with its ``windrow.yaml``, and who made it. A version never changes."""
+    def write_version(self, version: int, text: str, project: str, note: dict[str, Any], files: Mapping[str, str]) -> Path:
+        """The text of a version with its ``windrow.yaml``, its files, and who made it. A version never changes."""
         path = self.sql(version)
         path.parent.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
+            _replace(path.parent / name, content)
         if project and not (beside := path.with_name(PROJECT_FILE)).exists():
             _replace(beside, project)
         if not (said := path.with_name("version.json")).exists():
@@ -90,16 +93,28 @@ class JobFolder:
             _replace(path, text)
         return path
 
+    def lay_out(self, version: int, files: Mapping[str, str]) -> None:
+        """Where the job works: the files of its version as they lay beside ``windrow.yaml``. What the job wrote itself stays."""
+        project = self.sql(version).with_name(PROJECT_FILE)
+        if not project.exists():
+            # No file above it may have a say in what runs.
+            project.write_text("# no windrow.yaml came with this text\n", encoding="utf-8")
+        for name, content in files.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            _replace(self.path / name, content)
+
     def versions(self) -> Iterator[SavedVersion]:
         """Oldest first."""
         for path in sorted(self.path.glob(f"versions/*/{self.pipeline}.sql")):
             if path.parent.name.isdigit():
-                project = path.with_name(PROJECT_FILE)
+                project, note = path.with_name(PROJECT_FILE), read_note(path.with_name("version.json"))
+                names = note.get("files", ())
                 yield SavedVersion(
                     int(path.parent.name),
                     path.read_text(encoding="utf-8"),
-                    project.read_text(encoding="utf-8") if project.exists() else "",
-                    read_note(path.with_name("version.json")),
+                    project.read_text(encoding="utf-8") if project.exists() and note.get("has_project", True) else "",
+                    note,
+                    {name: (path.parent / name).read_text(encoding="utf-8") for name in names},
                 )
 
     def tidy_logs(self) -> None:
@@ -114,6 +129,7 @@ class SavedVersion:
     sql: str
     project: str
     note: dict[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def job_folders(root: Path) -> list[JobFolder]:
@@ -135,9 +151,14 @@ def write_note(path: Path, note: dict[str, Any]) -> None:
     _replace(path, json.dumps(note))
 
 
-def _replace(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
+    """For the owner's eyes."""
+    _replace(path, text, 0o600)
+
+
+def _replace(path: Path, text: str, mode: int = 0o666) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
-    with open(temporary, "w", encoding="utf-8") as file:
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

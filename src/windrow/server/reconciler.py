@@ -37,6 +37,7 @@ from windrow.server.registry import (
     now_millis,
 )
 from windrow.server.restarts import RestartRule, is_permanent, next_start
+from windrow.server.texts import read_files
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
@@ -329,5 +330,12 @@ def _observed(status: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def write_version(folder: JobFolder, version: Version) -> None:
-    note = {"message": version.message, "author": version.author, "created_at": version.created_at}
-    folder.write_version(version.n, version.sql, version.project, note)
+    files = dict(read_files(version.files))
+    note = {
+        "message": version.message,
+        "author": version.author,
+        "created_at": version.created_at,
+        "has_project": bool(version.project),
+        "files": sorted(files),
+    }
+    folder.write_version(version.n, version.sql, version.project, note, files)

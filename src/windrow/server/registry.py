@@ -32,11 +32,12 @@ class Pipeline:
     created_at: int
     team: str = ""
     tags: tuple[str, ...] = ()
+    grp: str = ""
 
 
 @dataclass(frozen=True)
 class Version:
-    """``project`` is the ``windrow.yaml`` that came with the text; empty where there was none."""
+    """``project`` is the ``windrow.yaml`` that came with the text, ``files`` others as JSON by their paths; or empty."""
 
     pipeline: str
     n: int
@@ -45,6 +46,7 @@ class Version:
     author: str
     created_at: int
     project: str = ""
+    files: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,25 +150,25 @@ class Registry:
     def pipeline(self, name: str) -> Pipeline | None:
         return next((_pipeline(row) for row in self.database.all("SELECT * FROM pipeline WHERE name = ?", name)), None)
 
-    def put_pipeline(self, name: str, owner: str, description: str, team: str = "", tags: Sequence[str] = ()) -> None:
+    def put_pipeline(self, name: str, owner: str, description: str, team: str = "", tags: Sequence[str] = (), grp: str = "") -> None:
         self._change(
-            "INSERT INTO pipeline (name, owner, description, created_at, team, tags) VALUES (?, ?, ?, ?, ?, ?) "
+            "INSERT INTO pipeline (name, owner, description, created_at, team, tags, grp) VALUES (?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, description = excluded.description, team = excluded.team, "
-            "tags = excluded.tags",
-            *(name, owner, description, now_millis(), team, " ".join(tags)),
+            "tags = excluded.tags, grp = excluded.grp",
+            *(name, owner, description, now_millis(), team, " ".join(tags), grp),
         )
 
     def remove_pipeline(self, name: str) -> None:
         self._change("DELETE FROM pipeline WHERE name = ?", name)
 
-    def add_version(self, pipeline: str, sql: str, message: str, author: str, project: str = "") -> int:
+    def add_version(self, pipeline: str, sql: str, message: str, author: str, project: str = "", files: str = "") -> int:
         """The number of the version; the newest one's where the text is the same."""
         with self.database.change() as db:
-            found = db.execute("SELECT n, sql, project FROM version WHERE pipeline = ? ORDER BY n DESC LIMIT 1", (pipeline,))
-            if found and (found[0]["sql"], found[0]["project"]) == (sql, project):
+            found = db.execute("SELECT n, sql, project, files FROM version WHERE pipeline = ? ORDER BY n DESC LIMIT 1", (pipeline,))
+            if found and (found[0]["sql"], found[0]["project"], found[0]["files"]) == (sql, project, files):
                 return int(found[0]["n"])
             n = int(found[0]["n"]) + 1 if found else 1
-            _insert_version(db, Version(pipeline, n, sql, message, author, now_millis(), project))
+            _insert_version(db, Version(pipeline, n, sql, message, author, now_millis(), project, files))
             return n
 
     def put_version(self, version: Version) -> None:
@@ -284,9 +286,9 @@ class Registry:
 
 def _insert_version(db: Any, version: Version) -> None:
     db.execute(
-        "INSERT INTO version (pipeline, n, sql, message, author, created_at, project) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO version (pipeline, n, sql, message, author, created_at, project, files) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (pipeline, n) DO NOTHING",
-        (version.pipeline, version.n, version.sql, version.message, version.author, version.created_at, version.project),
+        (version.pipeline, version.n, version.sql, version.message, version.author, version.created_at, version.project, version.files),
     )
 
 

@@ -74,11 +74,12 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
         registry = Registry(request.registry or request.data / REGISTRY)
         jobs = request.data.absolute() / "jobs"
         processes = Processes(request.job_arguments, request.submit)
-        reconciler = Reconciler(jobs, registry, processes, limits=request.limits, facts=facts_of(registry, jobs))
+        reconciler = Reconciler(jobs, registry, processes, limits=request.limits, facts=facts_of(registry))
         hosts = LOOPBACK | {request.host.lower(), *(host.lower() for host in request.hosts)}
         port = listener.getsockname()[1]
         told = _told(request, port)
-        app = make_app(Service(jobs, registry, reconciler), hosts, Rate(request.rate, 3 * request.rate), told, request.settings)
+        rate = Rate(request.rate, 3 * request.rate, request.rate / 5)
+        app = make_app(Service(jobs, registry, reconciler), hosts, rate, told, request.settings)
         token = admin_token(registry, request.data)
         reconciler.begin()
         app.state.changing.begin()
@@ -92,6 +93,8 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
             ssl_certfile=request.certificate,
             ssl_keyfile=request.key,
             server_header=False,
+            # Behind a proxy the client is whom the proxy names; without one anybody could name another at every request.
+            proxy_headers=bool(request.hosts),
         )
         server = uvicorn.Server(config)
         exit_as_before = server.handle_exit

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from windrow.compiler import Compiled
-from windrow.errors import UsageError
+from windrow.errors import SqlError, UsageError, WindrowError
+from windrow.groups import Member
 from windrow.model.notes import Notes
 from windrow.server.admission import Needs, needs_of
-from windrow.server.books import Books
+from windrow.server.books import Books, FlagWish, Who
+from windrow.server.environments import note_environments
 from windrow.server.finding import note_deployment
 from windrow.server.job_folders import JobFolder
 from windrow.server.processes import Start, log_lines
@@ -27,11 +31,25 @@ from windrow.server.registry import (
     Pipeline,
     Registry,
     Run,
+    Token,
     Version,
     deployment_name,
 )
-from windrow.server.texts import NO_PROJECT, compile_text, environment_of
-from windrow.settings import environment
+from windrow.server.secrets import Secrets, refuse_secrets, shown_flag
+from windrow.server.texts import (
+    Text,
+    check_files,
+    compile_text,
+    data_files,
+    environment_of,
+    look_at,
+    project_of,
+    read_files,
+    write_files,
+)
+from windrow.server.tokens import DEPLOY, may
+from windrow.settings import environment as process_environment
+from windrow.sql import placeholders
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,62}")
@@ -48,28 +66,16 @@ class Job:
     status: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Text:
-    """What somebody wants to deploy: SQL, the ``windrow.yaml`` that belongs to it, and the environment in which it is to run."""
-
-    name: str
-    sql: str
-    project: str = ""
-    env: str = ""
-
-    @property
-    def deployment(self) -> str:
-        return deployment_name(self.name, self.env)
-
-
 class Service:
     """``root`` is the folder of all jobs."""
 
-    def __init__(self, root: Path, registry: Registry, reconciler: Reconciler) -> None:
+    def __init__(self, root: Path, registry: Registry, reconciler: Reconciler, environment: Mapping[str, str] | None = None) -> None:
         self.root = root
         self.registry = registry
         self.books = Books(registry.database)
         self.reconciler = reconciler
+        self.environment = process_environment() if environment is None else environment
+        self.secrets = Secrets(self.environment)
 
     def folder(self, name: str) -> JobFolder:
         self.job(name)
@@ -86,15 +92,25 @@ class Service:
         deployment = self.registry.deployment(name)
         pipeline = None if deployment is None else self.registry.pipeline(deployment.pipeline)
         if pipeline is None or deployment is None:
-            known = ", ".join(one.name for one in self.registry.deployments())
-            raise UsageError(_NOT_THERE, f'there is no job "{name}"', f"there are: {known}" if known else "windrow deploy FILE makes one")
+            raise self._no_job(name)
         return Job(pipeline, deployment, self.reconciler.status(name))
 
+    def _no_job(self, name: str) -> UsageError:
+        known = ", ".join(one.name for one in self.registry.deployments())
+        return UsageError(_NOT_THERE, f'there is no job "{name}"', f"there are: {known}" if known else "windrow deploy FILE makes one")
+
+    def pipeline(self, name: str) -> Pipeline:
+        """By its own name, or that of a deployment of it."""
+        found = self.registry.pipeline(name.partition("@")[0])
+        if found is None or ("@" in name and self.registry.deployment(name) is None):
+            raise self._no_job(name)
+        return found
+
     def versions(self, name: str) -> list[Version]:
-        return self.registry.versions(self.job(name).pipeline.name)
+        return self.registry.versions(self.pipeline(name).name)
 
     def version(self, name: str, n: int) -> Version:
-        pipeline = self.job(name).pipeline.name
+        pipeline = self.pipeline(name).name
         found = self.registry.version(pipeline, n)
         if found is None:
             newest = self.registry.versions(pipeline)[0].n
@@ -108,11 +124,44 @@ class Service:
     def compiled(self, name: str, version: Version | None = None) -> Compiled:
         """A version as its process compiles it; the deployed one if none is named."""
         job = self.job(name)
-        chosen = version or self.version(name, job.deployment.version)
-        return self.compile(Text(chosen.pipeline, chosen.sql, chosen.project, job.deployment.env))
+        return self.compile(Text.of(version or self.version(name, job.deployment.version), job.deployment.env))
 
     def compile(self, text: Text) -> Compiled:
-        return _compiled(text, tuple(sorted(self.books.flags(text.env).items())))
+        """As the process of a job compiles it."""
+        for sql in text.sql_texts:
+            self.secrets.learn(sql)
+        try:
+            return _compiled(text, tuple(sorted(self.values(text.env).items())))
+        except SqlError as error:
+            raise self.secrets.raised(error) from None
+
+    def member(self, name: str) -> Member:
+        """A deployed job among the others: what it reads, writes and promises."""
+        job = self.job(name)
+        text = Text.of(self.version(name, job.deployment.version), job.deployment.env)
+        return _member(text, tuple(sorted(self.values(text.env).items())))
+
+    def members(self) -> list[Member]:
+        """Every deployed job whose text compiles."""
+        found = []
+        for deployment in self.registry.deployments():
+            with suppress(WindrowError):
+                found.append(self.member(deployment.name))
+        return found
+
+    def look_at(self, text: Text, who: Token) -> Compiled:
+        """A text that nothing is to run. Only who may run code here is told what names of the environment stand for."""
+        check_files(text.files, text.name)
+        return self.compile(text) if may(who, DEPLOY) else look_at(text, self.books.flags(text.env))
+
+    def told(self, found: dict[str, Any], who: Token) -> dict[str, Any]:
+        """What is said of a text that ``look_at`` has compiled. Where it has no secret nothing is masked: that would tell what one is."""
+        shown: dict[str, Any] = self.secrets.without(found) if may(who, DEPLOY) else found
+        return shown
+
+    def values(self, env: str) -> dict[str, str]:
+        """What ``${NAME}`` stands for in an environment."""
+        return {**self.environment, **self.books.flags(env)}
 
     def runs(self, name: str) -> list[Run]:
         self.job(name)
@@ -132,6 +181,11 @@ class Service:
             raise UsageError("WR923", f'"{text.name}" cannot be the name of a job', hint)
         if text.env and _ENV.fullmatch(text.env) is None:
             raise UsageError("WR923", f'"{text.env}" cannot be the name of an environment', "letters, digits, _ and -, 63 at most")
+        check_files(text.files, text.name)
+        refuse_secrets(text.sql, text.name, project_of(text))
+        for path, sql in text.files:
+            if path.endswith(".sql"):
+                refuse_secrets(sql, path.removesuffix(".sql"), None)
         compiled = self.compile(text)
         if not compiled.plan.jobs:
             raise UsageError(
@@ -140,10 +194,12 @@ class Service:
         notes = [statement.notes for statement in compiled.script.statements]
         owner = next((one.owner for one in notes if one.owner), "")
         description = next((one.description for one in notes if one.description), "")
-        self.registry.put_pipeline(text.name, owner, description, _noted(notes, "team"), _noted(notes, "tags").replace(",", " ").split())
+        tags = _noted(notes, "tags").replace(",", " ").split()
+        self.registry.put_pipeline(text.name, owner, description, _noted(notes, "team"), tags, _noted(notes, "group"))
         if text.env and text.env not in {one.name for one in self.books.environments()}:
             self.books.put_environment(text.env, is_protected=False)
-        n = self.registry.add_version(text.name, text.sql, message, by, text.project)
+            note_environments(self.root, self.books)
+        n = self.registry.add_version(text.name, text.sql, message, by, text.project, write_files(text.files))
         found = self.registry.version(text.name, n)
         assert found is not None
         return found, compiled
@@ -179,11 +235,26 @@ class Service:
         if process is not None:
             self.reconciler.restart(name)
 
+    def remove_pipeline(self, name: str, by: str) -> None:
+        """All of its deployments; one alone where it is named with its environment."""
+        pipeline = self.pipeline(name).name
+        own = [one.name for one in self.registry.deployments() if one.pipeline == pipeline] if "@" not in name else [name]
+        for one in own:
+            self._refuse_running(one)
+        for one in own:
+            self.remove(one, by)
+        if not own:
+            self.registry.remove_pipeline(pipeline)
+            self.registry.note(by, "remove", pipeline)
+
+    def _refuse_running(self, name: str) -> None:
+        if self.job(name).deployment.desired != STOPPED or self.reconciler.process(name) is not None:
+            raise UsageError("WR924", f"{name} runs, and is not removed with its state while it does", f"windrow stop {name}")
+
     def remove(self, name: str, by: str) -> None:
         """The job with its state. Outputs stay where they are."""
         job = self.job(name)
-        if job.deployment.desired != STOPPED or self.reconciler.process(name) is not None:
-            raise UsageError("WR924", f"{name} runs, and is not removed with its state while it does", f"windrow stop {name}")
+        self._refuse_running(name)
         self.registry.remove_deployment(name)
         if all(one.pipeline != job.pipeline.name for one in self.registry.deployments()):
             self.registry.remove_pipeline(job.pipeline.name)
@@ -208,36 +279,83 @@ class Service:
         self.reconciler.begun_by_hand(name)
         self.reconciler.wake()
 
-    # Flags
+    # Environments and flags
 
-    def set_flag(self, name: str, env: str, value: str | None, by: str) -> list[str]:
-        """Gives the jobs whose text names it: they take it up when they start again."""
+    def protect(self, name: str, by: str, *, is_protected: bool) -> None:
+        """Noted beside the folders as well: first where it is closed, last where it is opened."""
+        if is_protected:
+            note_environments(self.root, self.books, {name: True})
+        self.books.put_environment(name, is_protected=is_protected)
+        note_environments(self.root, self.books)
+        self.registry.note(by, "protect" if is_protected else "unprotect", name)
+
+    def set_flag(self, name: str, env: str, value: str | None, by: Who, *, is_secret: bool = False) -> FlagWish | None:
+        """None where it is set; else what somebody has to approve, because a protected environment would have it."""
         if _FLAG.fullmatch(name) is None:
             raise UsageError("WR923", f'"{name}" cannot be the name of a flag', "capital letters, digits and _: NEW_RULES")
-        if name in environment():
+        if name in self.environment:
             hint = "choose another name, or change the variable where the server is started"
             raise UsageError("WR923", f'"{name}" is a variable of the server\'s own environment', hint)
-        self.books.set_flag(name, env, value, by)
-        self.registry.note(by, "set flag", name, f"{env or 'everywhere'}: {'removed' if value is None else value}")
+        if any(one.is_protected and env in ("", one.name) for one in self.books.environments()):
+            wish = self.books.wish_flag(name, env, value, by, is_secret=is_secret)
+            self.registry.note(by.name, "ask for flag", name, f"{_where(env, value, name, is_secret)}: {wish.id}")
+            self.registry.add_event("flag.asked", "", f"{name} by {by.name}")
+            return wish
+        self._put_flag(name, env, value, by.name, is_secret)
+        return None
+
+    def approve_flag(self, id_: str, by: Who) -> FlagWish:
+        wish = next((one for one in self.books.flag_wishes() if one.id == id_), None)
+        if wish is None:
+            raise UsageError(_NOT_THERE, f'no flag "{id_}" waits for an approval', "GET /api/v1/flags/waiting lists them")
+        if wish.creator == by.id:
+            told = f"flag {wish.name} was asked for by {wish.author}, and somebody else approves it"
+            raise UsageError("WR940", told, "use another token")
+        if not self.books.grant_flag(id_, by):
+            raise UsageError("WR937", f"flag {wish.name} was approved by {wish.approved_by}", "ask for it again")
+        self._put_flag(wish.name, wish.env, wish.value, wish.author, wish.is_secret)
+        self.registry.note(by.name, "approve flag", wish.name, wish.id)
+        return wish
+
+    def _put_flag(self, name: str, env: str, value: str | None, by: str, is_secret: bool) -> None:
+        self.books.set_flag(name, env, value, by, is_secret=is_secret)
+        note_environments(self.root, self.books)
+        self.registry.note(by, "set flag", name, _where(env, value, name, is_secret))
         self.registry.add_event("flag.set", "", f"{name} by {by}")
-        return [job.deployment.name for job in self.jobs() if env in ("", job.deployment.env) and self._names(job, name)]
+
+    def named_by(self, flag: str, env: str) -> list[str]:
+        """The jobs whose text names a flag: they take it up when they start again."""
+        return [job.deployment.name for job in self.jobs() if env in ("", job.deployment.env) and self._names(job, flag)]
 
     def _names(self, job: Job, flag: str) -> bool:
         version = self.registry.version(job.pipeline.name, job.deployment.version)
-        return version is not None and f"${{{flag}}}" in version.sql + version.project
+        return version is not None and any(flag == name for name, _ in placeholders(f"{version.sql}\n{version.project}\n{version.files}"))
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: Text, flags: tuple[tuple[str, str], ...]) -> Compiled:
+def _compiled(text: Text, values: tuple[tuple[str, str], ...]) -> Compiled:
     """A version never changes, and every look at a job needs its plan."""
-    return compile_text(text.sql, text.name, text.project, text.env, variables=dict(flags))
+    return compile_text(text, dict(values))
+
+
+@lru_cache(maxsize=256)
+def _member(text: Text, values: tuple[tuple[str, str], ...]) -> Member:
+    return member_of(_compiled(text, values), text.deployment)
+
+
+def member_of(compiled: Compiled, name: str) -> Member:
+    return Member.of(compiled.script, compiled.catalog, compiled.plan, name)
+
+
+def _where(env: str, value: str | None, name: str, is_secret: bool) -> str:
+    return f"{env or 'everywhere'}: {'removed' if value is None else shown_flag(name, value, is_secret=is_secret)}"
 
 
 def _noted(notes: list[Notes], key: str) -> str:
     return next((value for one in notes for name, value in one.others if name == key), "")
 
 
-def facts_of(registry: Registry, root: Path) -> Facts:
+def facts_of(registry: Registry) -> Facts:
     """What the reconciler asks: how a version is started, and what it needs."""
     books = Books(registry.database)
 
@@ -248,16 +366,14 @@ def facts_of(registry: Registry, root: Path) -> Facts:
         return found
 
     def needs(deployment: Deployment) -> Needs:
-        version, flags = version_of(deployment), books.flags(deployment.env)
-        plan = compile_text(version.sql, version.pipeline, version.project, deployment.env, variables=flags).plan
-        settings = environment_of(version.project, deployment.env, root, flags).settings if version.project else {}
-        return needs_of(plan, deployment.name, settings)
+        text = Text.of(version_of(deployment), deployment.env)
+        values = {**process_environment(), **books.flags(deployment.env)}
+        settings = environment_of(text, values).settings if text.project else {}
+        return needs_of(compile_text(text, values).plan, deployment.name, settings)
 
     def start(deployment: Deployment, folder: JobFolder) -> Start:
         flags = books.flags(deployment.env)
-        project = folder.sql(deployment.version).with_name("windrow.yaml")
-        if not project.exists():
-            project.write_text(NO_PROJECT, encoding="utf-8")
+        folder.lay_out(deployment.version, dict(data_files(read_files(version_of(deployment).files))))
         arguments = ("--env", deployment.env) if deployment.env and version_of(deployment).project else ()
         return Start(folder, deployment.version, arguments, flags)
 

@@ -16,19 +16,25 @@ from windrow.server.admission import Limits
 from windrow.server.alerting import Alerting
 from windrow.server.api.security import Rate
 from windrow.server.app import make_app
+from windrow.server.books import Who
 from windrow.server.changing import Changing
 from windrow.server.finding import find_jobs
 from windrow.server.processes import JobProcess, Processes, Start
 from windrow.server.reconciler import Reconciler
 from windrow.server.registry import Registry
 from windrow.server.restarts import RestartRule
-from windrow.server.service import Service, Text, facts_of
+from windrow.server.service import Service, facts_of
+from windrow.server.texts import Text
 from windrow.server.tokens import new_token
+from windrow.settings import environment
 
 SQL = """-- @owner: ada
 CREATE STREAM t (k STRING, v INT) WITH ('connector' = 'generator', 'rows.per.second' = '1');
 SELECT k, COUNT(*) AS n FROM t GROUP BY k;
 """
+ADA, BOB = Who("1", "ada"), Who("2", "bob")
+# What the server's own environment has beside that of the tests.
+SERVER_VARIABLES = {"SECRET_X": "hush-hush-1", "PG_PIN": "pin-of-pg", "REGION": "eu-north"}
 # Programs in the place of a job. They are started as jobs are, with the same notes.
 WAITS = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); print('ready', flush=True)\nwhile True: signal.pause()"
 
@@ -79,10 +85,13 @@ class Server:
         return answer.json() if answer.content else None
 
     def auth(self, scope: str = "admin") -> dict[str, str]:
+        """Of a token with these scopes, in words."""
+        if scope not in self.tokens:
+            self.tokens[scope] = new_token(self.registry, scope, scope.split())[1]
         return {"Authorization": f"Bearer {self.tokens[scope]}"}
 
     def deploy(self, name: str = "orders", sql: str = SQL, *, starts: bool = True) -> None:
-        self.changing.deploy(Text(name, sql), "ada", starts=starts)
+        self.changing.deploy(Text(name, sql), ADA, starts=starts)
 
     @property
     def changing(self) -> Changing:
@@ -109,9 +118,9 @@ def make_server(root: Path, programs: Programs, limits: Limits | None = None) ->
     registry = Registry(root / "registry.db")
     jobs = root / "jobs"
     rule = RestartRule(first=0.0, longest=0.0, budget=3)
-    reconciler = Reconciler(jobs, registry, programs, rule, limits, facts_of(registry, jobs))
+    reconciler = Reconciler(jobs, registry, programs, rule, limits, facts_of(registry))
     find_jobs(jobs, registry)
-    service = Service(jobs, registry, reconciler)
-    client = TestClient(make_app(service, rate=Rate(100_000, 100_000)), base_url="http://localhost:8484")
+    service = Service(jobs, registry, reconciler, {**environment(), **SERVER_VARIABLES})
+    client = TestClient(make_app(service, rate=Rate(100_000, 100_000, 100_000)), base_url="http://localhost:8484")
     tokens = {scope: new_token(registry, scope, [scope])[1] for scope in ("read", "data", "operate", "deploy", "admin")}
     return Server(jobs, programs, registry, reconciler, service, client, tokens)

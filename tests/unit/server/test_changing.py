@@ -7,19 +7,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.property.changed_job import SECOND, PlainJob, Row
 from tests.property.changed_job import Text as Query
-from tests.unit.server.conftest import SQL, Server
+from tests.unit.server.conftest import ADA, BOB, SQL, Server, make_server
+from windrow.cli.sending import parcel_of
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs.identity import read_card
+from windrow.presets import PRESETS, write_project
 from windrow.server import changing
 from windrow.server.admission import parse_size
 from windrow.server.books import Operation
-from windrow.server.service import Text
+from windrow.server.job_folders import JobFolder
+from windrow.server.texts import Text, read_files
 
 OLD = Query(("COUNT(*)", "SUM(v)"))
 BATCHES = [[Row("a", 1, 1 * SECOND), Row("b", 2, 4 * SECOND)], [Row("a", 3, 12 * SECOND)]]
@@ -54,7 +58,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def job(server: Server) -> PlainJob:
     """Deployed, with a state of two batches; it does not run."""
-    server.changing.deploy(Text("q", OLD.sql()), "ada", starts=False)
+    server.changing.deploy(Text("q", OLD.sql()), ADA, starts=False)
     made = PlainJob(server.root / "q")
     made.run(OLD, BATCHES)
     return made
@@ -75,7 +79,7 @@ def refusal(call: Callable[[], object]) -> WindrowError:
 
 
 def test_a_plan_says_what_it_does_and_applying_does_it(server: Server, job: PlainJob) -> None:
-    plan = server.changing.plan(Text("q", DECIDE.sql()), "ada")
+    plan = server.changing.plan(Text("q", DECIDE.sql()), ADA)
     (told,) = plan.content["jobs"]
     assert (told["class"], told["can_apply"], plan.from_version, plan.to_version) == ("D", True, 1, 2)
     assert server.service.job("q").deployment.version == 1
@@ -88,7 +92,7 @@ def test_a_plan_says_what_it_does_and_applying_does_it(server: Server, job: Plai
 
 def test_going_back_takes_the_state_with_it(server: Server, job: PlainJob) -> None:
     with looking(server):
-        ended(server, server.changing.apply(server.changing.plan(Text("q", DECIDE.sql()), "ada").id, "ada"))
+        ended(server, server.changing.apply(server.changing.plan(Text("q", DECIDE.sql()), ADA).id, "ada"))
         assert refusal(lambda: server.changing.rollback("q", 2, "ada")).code == "WR675"
         operation = ended(server, server.changing.rollback("q", 1, "bob"))
     assert (operation.state, operation.step) == ("succeeded", "back at version 1")
@@ -97,25 +101,25 @@ def test_going_back_takes_the_state_with_it(server: Server, job: PlainJob) -> No
 
 
 def test_a_text_that_changes_what_state_means_needs_a_plan(server: Server, job: PlainJob) -> None:
-    error = refusal(lambda: server.changing.deploy(Text("q", DECIDE.sql()), "ada"))
+    error = refusal(lambda: server.changing.deploy(Text("q", DECIDE.sql()), ADA))
     assert error.code == "WR939"
-    assert refusal(lambda: server.changing.deploy(Text("q", REFUSED.sql()), "ada")).code == "WR673"
+    assert refusal(lambda: server.changing.deploy(Text("q", REFUSED.sql()), ADA)).code == "WR673"
     assert server.service.job("q").deployment.version == 1
     with looking(server):
-        operation = server.changing.deploy(Text("q", SAFE.sql()), "ada", starts=False)
+        operation = server.changing.deploy(Text("q", SAFE.sql()), ADA, starts=False)
         assert operation is not None
         assert ended(server, operation).state == "succeeded"
 
 
 def test_what_cannot_be_carried_over_is_planned_and_not_applied(server: Server, job: PlainJob) -> None:
-    plan = server.changing.plan(Text("q", REFUSED.sql()), "ada")
+    plan = server.changing.plan(Text("q", REFUSED.sql()), ADA)
     assert not plan.content["can_apply"]
     assert refusal(lambda: server.changing.apply(plan.id, "ada")).code == "WR673"
 
 
 def test_a_plan_is_refused_once_something_else_is_deployed(server: Server) -> None:
     server.deploy(starts=False)
-    plan = server.changing.plan(Text("orders", SQL + "-- two"), "ada")
+    plan = server.changing.plan(Text("orders", SQL + "-- two"), ADA)
     server.deploy(sql=SQL + "-- three", starts=False)
     answer = server.client.post(f"/api/v1/plans/{plan.id}/apply", headers=server.auth())
     assert (answer.status_code, answer.json()["code"]) == (409, "WR937")
@@ -123,7 +127,7 @@ def test_a_plan_is_refused_once_something_else_is_deployed(server: Server) -> No
 
 def test_the_same_key_is_the_same_wish(server: Server, impatient: None) -> None:
     server.deploy()
-    path = f"/api/v1/plans/{server.changing.plan(Text('orders', SQL + '-- two'), 'ada').id}/apply"
+    path = f"/api/v1/plans/{server.changing.plan(Text('orders', SQL + '-- two'), ADA).id}/apply"
     headers = {**server.auth(), "Idempotency-Key": "k1"}
     with looking(server):
         first = server.client.post(path, headers=headers)
@@ -139,11 +143,11 @@ def test_the_same_key_is_the_same_wish(server: Server, impatient: None) -> None:
 def test_a_protected_environment_wants_a_plan_that_another_approves(server: Server) -> None:
     server.ask("PUT", "/environments", json={"name": "prod", "is_protected": True})
     text = Text("orders", SQL, env="prod")
-    assert refusal(lambda: server.changing.deploy(text, "ada")).code == "WR938"
-    plan = server.changing.plan(text, "ada")
+    assert refusal(lambda: server.changing.deploy(text, ADA)).code == "WR938"
+    plan = server.changing.plan(text, ADA)
     assert refusal(lambda: server.changing.apply(plan.id, "ada")).code == "WR940"
-    assert refusal(lambda: server.changing.approve(plan.id, "ada")).code == "WR940"
-    server.changing.approve(plan.id, "bob")
+    assert refusal(lambda: server.changing.approve(plan.id, ADA)).code == "WR940"
+    server.changing.approve(plan.id, BOB)
     with looking(server):
         assert ended(server, server.changing.apply(plan.id, "ada")).state == "succeeded"
     assert server.service.job("orders@prod").deployment.env == "prod"
@@ -152,7 +156,7 @@ def test_a_protected_environment_wants_a_plan_that_another_approves(server: Serv
 def test_promotion_is_a_plan_for_the_next_environment_and_diff_says_what_differs(server: Server) -> None:
     project = "variables: {LEAST: 1}\nenvironments:\n  dev: {}\n  prod: {variables: {LEAST: 5}}\n"
     sql = SQL.replace("FROM t", "FROM t WHERE v > ${LEAST}")
-    server.changing.deploy(Text("orders", sql, project, "dev"), "ada", starts=False)
+    server.changing.deploy(Text("orders", sql, project, "dev"), ADA, starts=False)
     made: Any = server.ask("POST", "/deployments/orders@dev/promote", "deploy", json={"to": "prod"})
     assert (made["deployment"], made["from_version"], made["to_version"]) == ("orders@prod", 0, 1)
     with looking(server):
@@ -160,14 +164,14 @@ def test_promotion_is_a_plan_for_the_next_environment_and_diff_says_what_differs
     found: Any = server.ask("GET", "/pipelines/orders/diff?env1=dev&env2=prod")
     assert found["configuration"]["values"] == {"variables.LEAST": ["1", "5"]}
     assert (found["version"]["verdict"], found["schema"]["verdict"], found["verdict"]) == ("same", "same", "differs as it is meant to")
-    server.service.set_flag("NEW_RULES", "prod", "on", "ada")
+    server.service.set_flag("NEW_RULES", "prod", "on", ADA)
     drifted: Any = server.ask("GET", "/pipelines/orders/diff?env1=dev&env2=prod")
     assert (drifted["verdict"], drifted["configuration"]["flags"]) == ("drift", {"NEW_RULES": [None, "on"]})
 
 
 def test_a_version_that_fails_is_taken_back(server: Server, impatient: None) -> None:
     server.deploy()
-    plan = server.changing.plan(Text("orders", SQL + "-- two"), "ada")
+    plan = server.changing.plan(Text("orders", SQL + "-- two"), ADA)
     with looking(server):
         deadline = time.monotonic() + 60
         while server.reconciler.process("orders") is None:
@@ -182,7 +186,7 @@ def test_a_version_that_fails_is_taken_back(server: Server, impatient: None) -> 
 
 
 def test_an_operation_that_a_server_left_is_done_by_the_next(server: Server, job: PlainJob) -> None:
-    plan = server.changing.plan(Text("q", DECIDE.sql()), "ada")
+    plan = server.changing.plan(Text("q", DECIDE.sql()), ADA)
     operation, _ = server.service.books.begin("apply", "q", {"plan": plan.id, "to": 2}, "ada")
     server.service.books.step(operation, "stopping the job")
     with looking(server):
@@ -196,9 +200,64 @@ def test_two_changes_of_one_job_do_not_cross(server: Server, job: PlainJob) -> N
     assert refusal(lambda: server.changing.restore("q", 0, "ada")).code == "WR937"
 
 
-def test_a_project_that_includes_files_is_refused(server: Server) -> None:
-    error = refusal(lambda: server.changing.deploy(Text("orders", SQL, "include: [streams.sql]\n", ""), "ada"))
-    assert error.code == "WR935"
+def test_a_project_without_the_files_that_it_includes_is_refused(server: Server) -> None:
+    error = refusal(lambda: server.changing.deploy(Text("orders", SQL, "include: [streams.sql]\n", ""), ADA))
+    assert (error.code, error.message) == ("WR935", "windrow.yaml includes streams.sql, which did not come with it")
+
+
+def test_what_is_larger_than_a_text_may_be_is_refused(server: Server) -> None:
+    large = (("data/a.csv", "x" * 1_000_001),)
+    error = refusal(lambda: server.changing.deploy(Text("orders", SQL, files=large), ADA))
+    assert (error.code, "1,000,001 bytes" in error.message) == ("WR935", True)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_query_of_a_preset_can_be_deployed(server: Server, preset: str, tmp_path: Path) -> None:
+    home = tmp_path / "project"
+    write_project(preset, home)
+    for path in sorted((home / "queries").glob("*.sql")):
+        parcel = parcel_of(str(path))
+        files = tuple(sorted(parcel.files.items()))
+        server.changing.deploy(Text(path.stem, parcel.sql, parcel.project, "dev", files), ADA, starts=False)
+        shown: Any = server.ask("GET", f"/pipelines/{path.stem}/versions", "read")
+        assert "sources.sql" in shown[0]["files"]
+        assert server.ask("GET", f"/deployments/{path.stem}@dev/topology", "read")["nodes"]  # type: ignore[index]
+    assert server.ask("GET", "/lineage", "read")["edges"]  # type: ignore[index]
+
+
+def test_the_files_of_a_text_lie_where_its_job_works(server: Server, tmp_path: Path) -> None:
+    home = tmp_path / "project"
+    write_project("llm-ops", home)
+    parcel = parcel_of(str(home / "queries" / "performance.sql"))
+    assert {"sources.sql", "queries/feedback.sql", "data/prices.jsonl"} <= set(parcel.files)
+    server.changing.deploy(Text("performance", parcel.sql, parcel.project, "dev", tuple(parcel.files.items())), ADA)
+    server.reconciler.look()
+    folder = JobFolder(server.root, "performance@dev")
+    assert (folder.path / "data" / "prices.jsonl").read_text() == parcel.files["data/prices.jsonl"]
+    assert (folder.sql(1).parent / "sources.sql").exists()
+    assert not (folder.path / "sources.sql").exists()
+    server.registry.close()
+    for path in server.root.parent.glob("registry.db*"):
+        path.unlink()
+    after = make_server(server.root.parent, server.programs)
+    assert dict(read_files(after.service.present("performance@dev").files)) == parcel.files
+    server.registry = after.registry
+
+
+def test_a_python_function_goes_along(tmp_path: Path) -> None:
+    (tmp_path / "prices.py").write_text("def half(x): return x\n")
+    file = tmp_path / "orders.sql"
+    file.write_text("CREATE FUNCTION half(x INT) RETURNS INT LANGUAGE PYTHON AS 'prices:half';\n" + SQL)
+    assert parcel_of(str(file)).files == {"prices.py": "def half(x): return x\n"}
+
+
+def test_a_job_in_one_environment_alone_is_found_by_its_pipeline(server: Server) -> None:
+    server.changing.deploy(Text("orders", SQL, env="dev"), ADA, starts=False)
+    assert [one["n"] for one in server.ask("GET", "/pipelines/orders/versions", "read")] == [1]  # type: ignore[attr-defined]
+    assert server.ask("GET", "/lineage?column=t.k&direction=down", "read")["edges"]  # type: ignore[index]
+    server.ask("DELETE", "/pipelines/orders")
+    assert server.registry.pipelines() == []
+    assert not (server.root / "orders@dev").exists()
 
 
 def test_a_flag_is_a_variable_with_a_history(server: Server) -> None:
@@ -206,10 +265,11 @@ def test_a_flag_is_a_variable_with_a_history(server: Server) -> None:
         server.ask("PUT", "/flags", "deploy", json={"name": "RATE", "value": value})
     history: Any = server.ask("GET", "/flags?name=RATE")
     assert [one["value"] for one in history] == [None, "2", "1"]
-    server.service.set_flag("RATE", "", "3", "ada")
+    server.service.set_flag("RATE", "", "3", ADA)
     server.deploy(sql=SQL.replace("'1'", "'${RATE}'"), starts=False)
-    assert server.service.set_flag("RATE", "", "4", "ada") == ["orders"]
-    assert refusal(lambda: server.service.set_flag("PATH", "", "x", "ada")).code == "WR923"
+    assert server.service.set_flag("RATE", "", "4", ADA) is None
+    assert server.service.named_by("RATE", "") == ["orders"]
+    assert refusal(lambda: server.service.set_flag("PATH", "", "x", ADA)).code == "WR923"
 
 
 def test_memory_that_is_no_amount() -> None:

@@ -12,14 +12,14 @@ from typer.testing import CliRunner, Result
 
 from tests.property.changed_job import SECOND, PlainJob, Row
 from tests.property.changed_job import Text as Query
-from tests.unit.server.conftest import Server
+from tests.unit.server.conftest import ADA, Server
 from tests.unit.server.test_changing import looking
 from windrow.cli import remote_changes
 from windrow.cli.main import app
 from windrow.errors import UsageError
 from windrow.jobs.identity import read_card
 from windrow.server.client import Client
-from windrow.server.service import Text
+from windrow.server.texts import Text
 
 OLD = Query(("COUNT(*)", "SUM(v)"))
 SAFE, DECIDE, REFUSED = replace(OLD, extra=", 1 AS one"), replace(OLD, calls=("SUM(v)",)), replace(OLD, folder="elsewhere")
@@ -46,7 +46,7 @@ class Desk:
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.file, self.root = folder / "q.sql", server.root
-        server.changing.deploy(Text("q", OLD.sql()), "ada", starts=False)
+        server.changing.deploy(Text("q", OLD.sql()), ADA, starts=False)
         self.job = PlainJob(server.root / "q")
         self.job.run(OLD, [[Row("a", 1, 1 * SECOND)], [Row("a", 3, 12 * SECOND)]])
 

@@ -127,27 +127,27 @@ def test_dead_letters_by_facet_with_their_text_and_the_reason(ran: Server) -> No
 
 
 def test_a_replay_is_asked_for_and_says_what_stays(ran: Server) -> None:
-    told: Any = ran.ask("POST", f"{JOB}/dead-letters/replay", "operate", json={})
+    told: Any = ran.ask("POST", f"{JOB}/dead-letters/replay", "operate data", json={})
     (job,) = told["jobs"]
     assert (job["replayed"], job["stay"]) == (1, 1)
     assert "gone" in job["reasons"][0]["why"]
     after: Any = ran.ask("GET", f"{JOB}/dead-letters?all=true", "data")
     assert {one["value"]: one["count"] for one in after["facets"]["replay"]} == {"waiting": 1, "set aside": 1}
     assert "replay" in [one.verb for one in ran.registry.audit()]
-    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate"), json={"ids": ["9-9"]})
+    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate data"), json={"ids": ["9-9"]})
     assert answer.json()["code"] == "WR890"
 
 
 def test_what_a_command_refuses_is_told_as_its_error(ran: Server) -> None:
     body = {"ids": ["9-9"], "dry_run": True}
-    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate"), json=body)
+    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate data"), json=body)
     assert (answer.status_code, answer.json()["code"]) == (404, "WR890")
     assert "9-9" in answer.json()["title"]
 
 
 def test_a_trial_that_takes_too_long_is_given_up(ran: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("windrow.server.letters._TRIAL_SECONDS", 0.01)
-    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate"), json={"dry_run": True})
+    answer = ran.client.post(f"/api/v1{JOB}/dead-letters/replay", headers=ran.auth("operate data"), json={"dry_run": True})
     assert (answer.status_code, answer.json()["code"], answer.json()["hint"]) == (422, "WR934", "choose fewer letters")
     assert "did not judge the letters" in answer.json()["title"]
 

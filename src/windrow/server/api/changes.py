@@ -20,7 +20,9 @@ from windrow.server.api.routes import (
 )
 from windrow.server.api.shapes import (
     EnvironmentShape,
+    FlagSet,
     FlagShape,
+    FlagWishShape,
     GoBack,
     NewFlag,
     NewPlan,
@@ -29,9 +31,11 @@ from windrow.server.api.shapes import (
     Promotion,
     Restore,
 )
-from windrow.server.books import Operation, Plan
+from windrow.server.books import FlagWish, Operation, Plan, Who
 from windrow.server.comparing import compare
-from windrow.server.service import Text
+from windrow.server.registry import Token
+from windrow.server.secrets import shown_flag
+from windrow.server.texts import Text
 from windrow.server.tokens import DEPLOY, may
 
 changes = APIRouter(prefix="/api/v1", responses=REFUSALS)
@@ -42,13 +46,13 @@ Key = Annotated[str, Header(alias="Idempotency-Key", max_length=200, description
 def plan(name: str, given: NewPlan, service: Asked, changing: Changes, token: Deployer, answer: Response) -> PlanShape:
     if (given.sql is None) == (given.version is None):
         raise UsageError("WR926", "a plan is for a text or for a version", '{"version": 2} or {"sql": "..."}')
-    text = Text(name, given.sql or "", given.project, given.env)
+    text = Text(name, given.sql or "", given.project, given.env, tuple(sorted(given.files.items())))
     if given.version is not None:
         chosen = service.registry.version(name, given.version)
         if chosen is None:
             raise UsageError("WR922", f"{name} has no version {given.version}", f"GET /api/v1/pipelines/{name}/versions lists them")
-        text = Text(name, chosen.sql, chosen.project, given.env)
-    made = changing.plan(text, token.name, given.message, Strategy.of(given.strategy))
+        text = Text.of(chosen, given.env)
+    made = changing.plan(text, who(token), given.message, Strategy.of(given.strategy))
     answer.headers["Location"] = f"/api/v1/plans/{made.id}"
     return _plan(made)
 
@@ -65,7 +69,7 @@ def show_plan(plan_id: str, changing: Changes, _: Reader) -> PlanShape:
 
 @changes.post("/plans/{plan_id}/approve", tags=["changes"], summary="Approve it; whoever made it cannot")
 def approve(plan_id: str, changing: Changes, token: Deployer) -> PlanShape:
-    return _plan(changing.approve(plan_id, token.name))
+    return _plan(changing.approve(plan_id, who(token)))
 
 
 @changes.post("/plans/{plan_id}/apply", tags=["changes"], summary="Do it; 409 where something else was deployed since", status_code=202)
@@ -82,6 +86,15 @@ def rollback(name: str, given: GoBack, changing: Changes, token: Operator, answe
     return _started(changing.rollback(name, given.to, token.name, key, given.message), answer)
 
 
+@changes.post(
+    "/deployments/{name}/rollback/plan", tags=["changes"], summary="A plan to go back, where somebody else approves that", status_code=201
+)
+def plan_rollback(name: str, given: GoBack, changing: Changes, token: Deployer, answer: Response) -> PlanShape:
+    made = changing.plan_rollback(name, given.to, who(token))
+    answer.headers["Location"] = f"/api/v1/plans/{made.id}"
+    return _plan(made)
+
+
 @changes.post("/deployments/{name}/restore", tags=["changes"], summary="Back to where it stood after a batch", status_code=202)
 def restore(name: str, given: Restore, changing: Changes, token: Operator, answer: Response, key: Key = "") -> OperationShape:
     return _started(changing.restore(name, given.batch, token.name, given.job, key), answer)
@@ -89,7 +102,7 @@ def restore(name: str, given: Restore, changing: Changes, token: Operator, answe
 
 @changes.post("/deployments/{name}/promote", tags=["changes"], summary="A plan to run its version in another environment", status_code=201)
 def promote(name: str, given: Promotion, changing: Changes, token: Deployer, answer: Response) -> PlanShape:
-    made = changing.promote(name, given.to, token.name)
+    made = changing.promote(name, given.to, who(token))
     answer.headers["Location"] = f"/api/v1/plans/{made.id}"
     return _plan(made)
 
@@ -119,8 +132,7 @@ def environments(service: Asked, _: Reader) -> list[EnvironmentShape]:
 
 @changes.put("/environments", tags=["environments"], summary="Protect one, or lift that", status_code=204)
 def protect(given: EnvironmentShape, service: Asked, token: Admin) -> None:
-    service.books.put_environment(given.name, is_protected=given.is_protected)
-    service.registry.note(token.name, "protect" if given.is_protected else "unprotect", given.name)
+    service.protect(given.name, token.name, is_protected=given.is_protected)
 
 
 @changes.get("/pipelines/{name}/diff", tags=["environments"], summary="How it differs between two environments, each with a verdict")
@@ -130,16 +142,41 @@ def diff(name: str, service: Asked, _: Reader, env1: str = "", env2: str = "") -
 
 @changes.get("/flags", tags=["environments"], summary="Every value of every flag, newest first", response_model=list[FlagShape])
 def flags(service: Asked, _: Reader, name: str | None = None) -> list[FlagShape]:
-    return [FlagShape(**vars(one)) for one in service.books.flag_history(name)]
+    told = service.books.flag_history(name)
+    return [FlagShape(**{**vars(one), "value": shown_flag(one.name, one.value, is_secret=one.is_secret)}) for one in told]
 
 
 @changes.put("/flags", tags=["environments"], summary="Set a flag, which texts name as ${NAME}")
-def set_flag(given: NewFlag, service: Asked, token: Deployer) -> dict[str, Any]:
-    return {"restart_to_take_up": service.set_flag(given.name, given.env, given.value, token.name)}
+def set_flag(given: NewFlag, service: Asked, token: Deployer, answer: Response) -> FlagSet:
+    """202 where a protected environment would have it, and somebody else has to approve it."""
+    wish = service.set_flag(given.name, given.env, given.value, who(token), is_secret=given.is_secret)
+    if wish is not None:
+        answer.status_code = 202
+    return FlagSet(restart_to_take_up=service.named_by(given.name, given.env), waits_for=None if wish is None else wish.id)
+
+
+@changes.get("/flags/waiting", tags=["environments"], summary="Flags that somebody has to approve, newest first")
+def flags_waiting(service: Asked, _: Reader) -> list[FlagWishShape]:
+    return [_wish(one) for one in service.books.flag_wishes() if one.approved_at is None]
+
+
+@changes.post("/flags/waiting/{wish_id}/approve", tags=["environments"], summary="Approve a flag; whoever asked for it cannot")
+def approve_flag(wish_id: str, service: Asked, token: Deployer) -> FlagSet:
+    wish = service.approve_flag(wish_id, who(token))
+    return FlagSet(restart_to_take_up=service.named_by(wish.name, wish.env), waits_for=None)
+
+
+def who(token: Token) -> Who:
+    return Who(token.id, token.name)
+
+
+def _wish(wish: FlagWish) -> FlagWishShape:
+    told = {**vars(wish), "value": shown_flag(wish.name, wish.value, is_secret=wish.is_secret)}
+    return FlagWishShape(**{name: told[name] for name in FlagWishShape.model_fields})
 
 
 def _plan(plan: Plan) -> PlanShape:
-    return PlanShape(**vars(plan))
+    return PlanShape(**{name: getattr(plan, name) for name in PlanShape.model_fields})
 
 
 def _started(operation: Operation, answer: Response) -> OperationShape:

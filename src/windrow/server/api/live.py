@@ -112,19 +112,20 @@ async def stream_live(
 
 async def _stream(request: Request, seen: _Seen) -> AsyncIterator[str]:
     number, silent = 0, 0.0
-    yield f"retry: 2000\n{_message('snapshot', number, await anyio.to_thread.run_sync(seen.snapshot))}"
+    secrets = request.app.state.service.secrets
+    yield f"retry: 2000\n{_message('snapshot', number, secrets.without(await anyio.to_thread.run_sync(seen.snapshot)))}"
     while not request.app.state.closing.is_set() and not await request.is_disconnected():
         await anyio.sleep(PAUSE_SECONDS)
+        if await anyio.to_thread.run_sync(token_of, request) is None:
+            return
         told = await anyio.to_thread.run_sync(seen.delta)
         if told:
             number, silent = number + 1, 0.0
-            yield _message("delta", number, told)
+            yield _message("delta", number, secrets.without(told))
             continue
         silent += PAUSE_SECONDS
         if silent >= BEAT_SECONDS:
             silent = 0.0
-            if await anyio.to_thread.run_sync(token_of, request) is None:
-                return
             yield ": still here\n\n"
 
 

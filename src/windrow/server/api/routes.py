@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -11,7 +13,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from windrow.errors import UsageError
-from windrow.server.api.security import COOKIE, needs
+from windrow.server.api.security import COOKIE, needs, token_of
 from windrow.server.api.shapes import (
     AuditShape,
     Deploy,
@@ -29,10 +31,12 @@ from windrow.server.api.shapes import (
     TokenShape,
     VersionShape,
 )
-from windrow.server.books import Operation
+from windrow.server.books import Operation, Who
 from windrow.server.changing import Changing
-from windrow.server.registry import Event, Token, now_millis
-from windrow.server.service import Job, Service, Text
+from windrow.server.registry import Event, Token, Version, now_millis
+from windrow.server.secrets import shown_project, shown_text
+from windrow.server.service import Job, Service
+from windrow.server.texts import Text, read_files
 from windrow.server.tokens import ADMIN, DATA, DEPLOY, OPERATE, READ, find_token, new_token
 
 REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 411, 413, 421, 422, 429, 503)}
@@ -60,6 +64,8 @@ Cursor = Annotated[str, Query(max_length=200, description="where the page before
 Reader = Annotated[Token, Depends(needs(READ))]
 Watcher = Annotated[Token, Depends(needs(DATA))]
 Operator = Annotated[Token, Depends(needs(OPERATE))]
+# Who feeds rows back sees them, too.
+Replayer = Annotated[Token, Depends(needs(OPERATE, DATA))]
 Deployer = Annotated[Token, Depends(needs(DEPLOY))]
 Admin = Annotated[Token, Depends(needs(ADMIN))]
 
@@ -77,25 +83,27 @@ def list_jobs(service: Asked, _: Reader, answer: Response, limit: Limit = 1000, 
 
 @api.post("/pipelines", tags=["jobs"], summary="Deploy a text as a new version of a job, or as a new job", status_code=202)
 def deploy(given: Deploy, changing: Changes, service: Asked, token: Deployer, answer: Response) -> DeployedShape:
-    text = Text(given.name, given.sql, given.project, given.env)
-    operation = changing.deploy(text, token.name, given.message, starts=given.start)
+    text = Text(given.name, given.sql, given.project, given.env, tuple(sorted(given.files.items())))
+    operation = changing.deploy(text, Who(token.id, token.name), given.message, starts=given.start)
     place = f"deployments/{text.deployment}" if operation is None else f"operations/{operation.id}"
     answer.headers["Location"] = f"/api/v1/{place}"
     told = None if operation is None else operation_shape(operation)
     return DeployedShape(job=job_shape(service.job(text.deployment)), operation=told)
 
 
-@api.delete("/pipelines/{name}", tags=["jobs"], summary="Remove a job that is stopped, with its state", status_code=204)
+@api.delete("/pipelines/{name}", tags=["jobs"], summary="Remove a job that is stopped everywhere, with its state", status_code=204)
 def remove(name: str, service: Asked, token: Admin) -> None:
+    service.remove_pipeline(name, token.name)
+
+
+@api.delete("/deployments/{name}", tags=["jobs"], summary="The same in one environment", status_code=204)
+def remove_deployment(name: str, service: Asked, token: Admin) -> None:
     service.remove(name, token.name)
 
 
 @api.get("/pipelines/{name}/versions", tags=["jobs"], summary="Every version, newest first", response_model=list[VersionShape])
 def versions(name: str, service: Asked, _: Reader) -> list[Any]:
-    return [
-        VersionShape(n=one.n, sql=one.sql, project=one.project, message=one.message, author=one.author, created_at=one.created_at)
-        for one in service.versions(name)
-    ]
+    return [version_shape(one) for one in service.versions(name)]
 
 
 @api.get("/deployments/{name}", tags=["jobs"], summary="One job: what it should do and what it does")
@@ -159,10 +167,13 @@ async def _stream(request: Request, service: Service, after: int) -> AsyncIterat
     silent = 0.0
     yield "retry: 2000\n\n"
     while not request.app.state.closing.is_set() and not await request.is_disconnected():
+        if await anyio.to_thread.run_sync(token_of, request) is None:
+            return
         found = await anyio.to_thread.run_sync(service.registry.events, after)
         for one in found:
             after = one.seq
-            yield f"id: {one.seq}\nevent: {one.type}\ndata: {_event(one).model_dump_json()}\n\n"
+            told = json.dumps(service.secrets.without(asdict(one)))
+            yield f"id: {one.seq}\nevent: {one.type}\ndata: {told}\n\n"
         silent = 0.0 if found else silent + _PAUSE
         if silent >= _BEAT:
             silent = 0.0
@@ -227,6 +238,14 @@ def job_shape(job: Job) -> JobShape:
     told |= {field: getattr(job.pipeline, field) for field in ("owner", "team", "description")}
     deployed = job.deployment
     return JobShape(name=deployed.name, pipeline=deployed.pipeline, env=deployed.env, tags=list(job.pipeline.tags), jobs=jobs, **told)
+
+
+def version_shape(version: Version) -> VersionShape:
+    """Without what nobody should read, whenever it was deployed."""
+    files = {path: shown_text(text) if path.endswith(".sql") else text for path, text in read_files(version.files)}
+    names = ("n", "message", "author", "created_at")
+    told: dict[str, Any] = {name: getattr(version, name) for name in names}
+    return VersionShape(sql=shown_text(version.sql), project=shown_project(version.project), files=files, **told)
 
 
 def operation_shape(operation: Operation) -> OperationShape:

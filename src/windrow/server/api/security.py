@@ -35,16 +35,20 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _MOST_CLIENTS = 10_000
-# Dependency to scope.
-_SCOPE_OF: dict[Any, str] = {}
+# Dependency to the scopes that it asks for.
+_SCOPES_OF: dict[Any, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True)
 class Rate:
-    """``requests`` a second of one client with one token, and ``burst`` at once after a pause."""
+    """``requests`` a second of one token at one address, and ``burst`` at once after a pause.
+
+    Whoever brings no token that is known shares ``strangers`` a second with all others at that address.
+    """
 
     requests: float = 100.0
     burst: float = 300.0
+    strangers: float = 20.0
 
 
 class Buckets:
@@ -74,23 +78,44 @@ class Buckets:
             return is_enough
 
 
+class Known:
+    """What requests brought that was good the last time, as hashes: only such requests have a rate of their own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._brought: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, brought: str) -> bool:
+        with self._lock:
+            return brought in self._brought
+
+    def note(self, brought: str, *, is_good: bool) -> None:
+        with self._lock:
+            self._brought.pop(brought, None)
+            if is_good:
+                self._brought[brought] = None
+            if len(self._brought) > _MOST_CLIENTS:
+                self._brought.popitem(last=False)
+
+
 class Guard:
     """Before anything else looks at a request: host, origin, size and rate."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str], rate: Rate | None = None) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], known: Known, rate: Rate | None = None) -> None:
         self._app = app
         self._hosts = hosts
+        self._known = known
         chosen = rate or Rate()
         self._asked = Buckets(chosen.requests, chosen.burst)
+        self._strangers = Buckets(chosen.strangers, 3 * chosen.strangers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers, path = Headers(scope=scope), str(scope["path"])
-        # With what it brings: who asks from the same address without a token takes nothing from those who have one.
-        brought = hashlib.sha256((headers.get("authorization", "") + "\n" + headers.get("cookie", "")).encode()).hexdigest()
-        client = f"{scope['client'][0] if scope.get('client') else ''} {brought[:16]}"
+        address = scope["client"][0] if scope.get("client") else ""
+        brought = scope["brought"] = f"{address} {_hash_of(headers)}"
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -101,10 +126,18 @@ class Guard:
                     told.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refusal = self._refusal(str(scope["method"]), path, headers, client)
+        refusal = self._refusal(str(scope["method"]), headers) or (self._rate(address, brought) if path.startswith("/api/") else None)
         await (refusal or self._app)(scope, receive, answer)
 
-    def _refusal(self, method: str, path: str, headers: Headers, client: str) -> JSONResponse | None:
+    def _rate(self, address: str, brought: str) -> JSONResponse | None:
+        """Guesses at tokens, however they differ, are all the same stranger's; they take nothing from those who have one."""
+        if self._asked.take(brought) if brought in self._known else self._strangers.take(address):
+            return None
+        told = problem(429, "WR926", "these are too many requests at once", "wait a second, or follow /api/v1/events/stream")
+        told.headers["Retry-After"] = "1"
+        return told
+
+    def _refusal(self, method: str, headers: Headers) -> JSONResponse | None:
         if _host(headers.get("host", "")) not in self._hosts:
             return problem(421, "WR927", "this server does not go by that name", "windrow serve --allow-host NAME")
         origin = headers.get("origin")
@@ -115,11 +148,11 @@ class Guard:
             return problem(413, "WR926", f"a request has {MOST_BODY:,} bytes at most")
         if "transfer-encoding" in headers:
             return problem(411, "WR926", "a request says how long it is")
-        if path.startswith("/api/") and not self._asked.take(client):
-            told = problem(429, "WR926", "these are too many requests at once", "wait a second, or follow /api/v1/events/stream")
-            told.headers["Retry-After"] = "1"
-            return told
         return None
+
+
+def _hash_of(headers: Headers) -> str:
+    return hashlib.sha256((headers.get("authorization", "") + "\n" + headers.get("cookie", "")).encode()).hexdigest()
 
 
 def _host(header: str) -> str:
@@ -131,10 +164,14 @@ def _host(header: str) -> str:
 
 
 def token_of(request: Request) -> Token | None:
+    """None where there is none, or it is not good any more."""
     registry: Registry = request.app.state.service.registry
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
-    return find_token(registry, token) if token else None
+    found = find_token(registry, token) if token else None
+    known: Known = request.app.state.known
+    known.note(str(request.scope.get("brought", "")), is_good=found is not None)
+    return found
 
 
 class NotAllowedError(Exception):
@@ -142,8 +179,8 @@ class NotAllowedError(Exception):
         self.answer = answer
 
 
-def needs(scope: str) -> Callable[[Request], Token]:
-    """What a path asks of the token."""
+def needs(*scopes: str) -> Callable[[Request], Token]:
+    """What a path asks of the token: all of these."""
 
     def check(request: Request) -> Token:
         token = token_of(request)
@@ -151,15 +188,16 @@ def needs(scope: str) -> Callable[[Request], Token]:
             told = problem(401, "WR928", "a token is needed: there is none, or it is unknown or has expired")
             told.headers["WWW-Authenticate"] = "Bearer"
             raise NotAllowedError(told)
-        if not may(token, scope):
+        lacking = next((scope for scope in scopes if not may(token, scope)), None)
+        if lacking is not None:
             has = ", ".join(token.scopes)
-            raise NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {scope}: {SCOPES[scope]}'))
+            raise NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {lacking}: {SCOPES[lacking]}'))
         return token
 
-    _SCOPE_OF[check] = scope
+    _SCOPES_OF[check] = scopes
     return check
 
 
-def scope_of(route: APIRoute) -> str | None:
-    """What a path asks of the token, for its description; None where it asks for none."""
-    return next((_SCOPE_OF[one.call] for one in route.dependant.dependencies if one.call in _SCOPE_OF), None)
+def scopes_of(route: APIRoute) -> tuple[str, ...]:
+    """What a path asks of the token, for its description; nothing where it asks for none."""
+    return next((_SCOPES_OF[one.call] for one in route.dependant.dependencies if one.call in _SCOPES_OF), ())

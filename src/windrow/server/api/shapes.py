@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,9 +16,26 @@ class Sql(Shape):
     name: str = Field(default="query", max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", examples=["orders"])
 
 
-class Texted(Sql):
-    project: str = Field(default="", max_length=200_000, description="the windrow.yaml that belongs to the text; without include")
-    env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])
+Files = Annotated[
+    dict[str, str],
+    Field(
+        default={},
+        max_length=200,
+        description="what lies beside windrow.yaml and is needed: SQL that it includes, Python functions, small tables; by their paths",
+        examples=[{"sources.sql": "CREATE STREAM t (v INT) WITH ('connector' = 'generator');"}],
+    ),
+]
+Env = Annotated[str, Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])]
+Project = Annotated[str, Field(default="", max_length=200_000, description="the windrow.yaml that belongs to the text")]
+
+
+class Looked(Sql):
+    project: Project
+    files: Files
+    env: Env
+
+
+class Texted(Looked):
     message: str = Field(default="", max_length=500, examples=["count returns, too"])
 
 
@@ -35,8 +52,9 @@ class NewPlan(Shape):
 
     sql: str | None = Field(default=None, max_length=1_000_000)
     version: int | None = Field(default=None, ge=1, le=1_000_000_000, examples=[2])
-    project: str = Field(default="", max_length=200_000)
-    env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", examples=["prod"])
+    project: Project
+    files: Files
+    env: Env
     message: str = Field(default="", max_length=500)
     strategy: str = Field(default="cut", max_length=20, description="where the state cannot simply follow: cut or mix", examples=["cut"])
 
@@ -64,15 +82,36 @@ class NewFlag(Shape):
     name: str = Field(max_length=63, examples=["NEW_RULES"])
     value: str | None = Field(default=None, max_length=2000, description="none takes it away", examples=["on"])
     env: str = Field(default="", max_length=63, pattern=r"^([A-Za-z0-9_][A-Za-z0-9_-]*)?$", description="everywhere where left out")
+    is_secret: bool = Field(default=False, description="whether nobody is shown the value; so it is for names that tell it, too")
 
 
 class FlagShape(Shape):
     seq: int
     name: str
     env: str
-    value: str | None
+    value: str | None = Field(description="*** where it is a secret; none where the flag was taken away")
     at: int
     author: str
+    is_secret: bool
+
+
+class FlagWishShape(Shape):
+    id: str
+    name: str
+    env: str
+    value: str | None
+    is_secret: bool
+    at: int
+    author: str
+    approved_by: str
+    approved_at: int | None
+
+
+class FlagSet(Shape):
+    """What came of setting a flag."""
+
+    restart_to_take_up: list[str] = Field(description="jobs whose text names it")
+    waits_for: str | None = Field(description="what somebody else has to approve, where a protected environment would have it")
 
 
 class PlanShape(Shape):
@@ -80,6 +119,7 @@ class PlanShape(Shape):
     deployment: str
     from_version: int = Field(description="0 where it is not deployed yet")
     to_version: int
+    kind: str = Field(examples=["apply"], description="apply, or rollback")
     content: dict[str, Any] = Field(description="what the change does to each job, as windrow plan --format json has it")
     created_at: int
     created_by: str
@@ -136,6 +176,7 @@ class VersionShape(Shape):
     n: int
     sql: str
     project: str
+    files: dict[str, str]
     message: str
     author: str
     created_at: int

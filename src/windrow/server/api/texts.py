@@ -11,25 +11,25 @@ from windrow.lineage import lineage_of
 from windrow.lineage.report import lineage_to_json
 from windrow.server.api.problems import diagnostic_json
 from windrow.server.api.routes import REFUSALS, Asked, Reader
-from windrow.server.api.shapes import Sql
+from windrow.server.api.shapes import Looked, Sql
 from windrow.server.impact import impact_of
-from windrow.server.service import Text
+from windrow.server.texts import Text
 from windrow.sql import canonical_layout
 
 texts = APIRouter(prefix="/api/v1", responses=REFUSALS, tags=["sql"])
 
 
 @texts.post("/check", summary="What is wrong with a text, and what may surprise")
-def check(given: Sql, service: Asked, _: Reader) -> dict[str, Any]:
-    compiled = service.compile(Text(given.name, given.sql))
+def check(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
+    compiled = service.look_at(_text(given), who)
     source = compiled.script.source
-    return {"ok": True, "warnings": [diagnostic_json(one, source) for one in compiled.warnings]}
+    return service.told({"ok": True, "warnings": [diagnostic_json(one, source) for one in compiled.warnings]}, who)
 
 
 @texts.post("/explain", summary="How a text would run, and why so")
-def explain(given: Sql, service: Asked, _: Reader) -> dict[str, Any]:
-    compiled = service.compile(Text(given.name, given.sql))
-    return {"text": compiled.explain(), "plan": json.loads(compiled.explain("json"))}
+def explain(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
+    compiled = service.look_at(_text(given), who)
+    return service.told({"text": compiled.explain(), "plan": json.loads(compiled.explain("json"))}, who)
 
 
 @texts.post("/fmt", summary="A text in canonical layout")
@@ -38,11 +38,14 @@ def format_text(given: Sql, _: Reader) -> dict[str, str]:
 
 
 @texts.post("/lineage", summary="Which columns of a text follow from which")
-def lineage(given: Sql, service: Asked, _: Reader) -> dict[str, Any]:
-    found: dict[str, Any] = lineage_to_json(lineage_of(service.compile(Text(given.name, given.sql)).plan, f"{given.name}.sql"))
-    return found
+def lineage(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
+    return service.told(lineage_to_json(lineage_of(service.look_at(_text(given), who).plan, f"{given.name}.sql")), who)
 
 
 @texts.post("/impact", summary="What a text would change for the jobs that read what the deployed one writes")
-def impact(given: Sql, service: Asked, _: Reader) -> dict[str, Any]:
-    return impact_of(service, Text(given.name, given.sql))
+def impact(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
+    return service.told(impact_of(service, _text(given), who), who)
+
+
+def _text(given: Looked) -> Text:
+    return Text(given.name, given.sql, given.project, given.env, tuple(sorted(given.files.items())))

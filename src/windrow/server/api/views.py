@@ -12,7 +12,7 @@ from windrow.jobs.letters import LetterFilter
 from windrow.lineage import Lineage, downstream, find_column, lineage_of, upstream
 from windrow.lineage.report import lineage_to_json, restricted
 from windrow.server import job_views, letters
-from windrow.server.api.routes import REFUSALS, Asked, Operator, Reader, Watcher
+from windrow.server.api.routes import REFUSALS, Asked, Reader, Replayer, Watcher
 from windrow.server.api.shapes import Shape
 from windrow.server.completions import complete
 from windrow.server.job_views import JobFile, job_file
@@ -129,7 +129,7 @@ def dead_letter(name: str, letter: str, service: Asked, token: Watcher) -> dict[
 
 
 @views.post("/deployments/{name}/dead-letters/replay", summary="Feed some of them to their job once more, or say what would become of them")
-def replay(name: str, given: Replay, service: Asked, token: Operator) -> dict[str, Any]:
+def replay(name: str, given: Replay, service: Asked, token: Replayer) -> dict[str, Any]:
     if given.dry_run or given.repair is not None:
         return _replay_by_command(name, given, service, token.name)
     wanted = LetterFilter(frozenset(given.ids), frozenset(one.upper() for one in given.code), given.by, given.since, given.until)
@@ -169,7 +169,7 @@ def whole_lineage(
     column: Annotated[str | None, Query(max_length=400, description="stream.column")] = None,
     direction: Annotated[str, Query(pattern="^(up|down)$")] = "up",
 ) -> dict[str, Any]:
-    whole = Lineage.together(_lineage_of(job_file(service, job.pipeline.name)) for job in service.jobs())
+    whole = Lineage.together(one.lineage for one in service.members())
     if column is None:
         return lineage_to_json(whole)
     wanted = find_column(whole, column)
@@ -177,9 +177,9 @@ def whole_lineage(
 
 
 def _lineage_of(file: JobFile) -> Lineage:
-    return lineage_of(file.compiled.plan, f"{file.name}.sql")
+    return lineage_of(file.compiled.plan, file.name)
 
 
 @views.post("/complete", summary="What could stand at the cursor")
-def completions(given: Beginning, _: Reader) -> dict[str, Any]:
-    return complete(given.sql, given.at)
+def completions(given: Beginning, service: Asked, _: Reader) -> dict[str, Any]:
+    return complete(given.sql, given.at, service.books.flags(""))

@@ -18,15 +18,15 @@ GROUP BY page
 WINDOW TUMBLING(10s);
 `;
 
-// What is wrong with a text, asked a moment after the last key.
-function useChecked(sql, name) {
+// What is wrong with a text, asked a moment after the last key. With it goes what belongs to it: windrow.yaml, files, environment.
+function useChecked(sql, name, beside) {
   const [state, setState] = useState({ found: [], busy: false, trouble: null, of: null });
   useEffect(() => {
     let isOver = false;
     setState((before) => ({ ...before, busy: true }));
     const timer = setTimeout(async () => {
       try {
-        const { warnings } = await post("/check", { sql, name });
+        const { warnings } = await post("/check", { sql, name, ...beside });
         if (!isOver) setState({ found: warnings.map((one) => ({ ...one, severity: "warning" })), busy: false, trouble: null, of: sql });
       } catch (problem) {
         if (isOver) return;
@@ -46,19 +46,19 @@ function Found({ of, area, sql }) {
     <ul class="found">${of.found.map((one) => html`<li class=${one.severity === "warning" ? "odd" : ""}><button class="plain" onClick=${() => go(one)}>line ${one.line ?? "?"}, column ${one.column ?? "?"}</button> [${one.code}] ${one.message}${one.hint && html`<div class="small">hint: ${one.hint}</div>`}</li>`)}</ul>`}</div>`;
 }
 
-function usePaper(first, name) {
+function usePaper(first, name, beside) {
   const [sql, setSql] = useState(first);
   const area = useRef(null);
-  const checked = useChecked(sql, name);
+  const checked = useChecked(sql, name, beside);
   return { sql, setSql, area, checked, isWrong: checked.trouble !== null || checked.of !== sql || checked.found.some((one) => one.severity !== "warning") };
 }
 
 const Paper = ({ of }) => html`<${Editor} sql=${of.sql} onInput=${of.setSql} wrong=${of.checked.of === of.sql ? of.checked.found : []} area=${of.area} /><${Found} of=${of.checked} area=${of.area} sql=${of.sql} />`;
 
-function Explained({ sql, name }) {
+function Explained({ sql, name, beside }) {
   const [told, setTold] = useState(null);
   useEffect(() => setTold(null), [sql]);
-  return html`<${Action} label="Explain" run=${async () => setTold((await post("/explain", { sql, name })).text)} />${told && html`<pre class="text wide" style="flex-basis:100%" tabindex="0">${told}</pre>`}`;
+  return html`<${Action} label="Explain" run=${async () => setTold((await post("/explain", { sql, name, ...beside })).text)} />${told && html`<pre class="text wide" style="flex-basis:100%" tabindex="0">${told}</pre>`}`;
 }
 
 export function NewJob() {
@@ -98,7 +98,7 @@ function Plan({ of, name, who, isProtected, done }) {
   const [now, setNow] = useState(of);
   const [impact, setImpact] = useState(null);
   const { jobs, can_apply: can } = now.content, own = `/plans/${encodeURIComponent(now.id)}`;
-  useEffect(() => { if (of.sql) post("/impact", { sql: of.sql, name: name.split("@")[0] }).then(setImpact, () => setImpact(null)); }, [of.id]);
+  useEffect(() => { if (of.sql) post("/impact", { sql: of.sql, name: name.split("@")[0], ...of.beside }).then(setImpact, () => setImpact(null)); }, [of.id]);
   const apply = async () => { await finished(await post(`${own}/apply`, {}), (one) => setStep(one.step || one.state)); setStep(""); };
   const waits = isProtected && !now.approved_by, mine = now.created_by === who.name;
   return html`<div class="card" style="border-color:var(--link)"><h2>Plan: version ${now.from_version} → ${now.to_version} <span class="quiet small" style="font-weight:400">by ${now.created_by}</span></h2>${jobs.map((one) => html`<${Review} of=${one} />`)}
@@ -115,19 +115,21 @@ function Version({ of, running, name, done }) {
 
 function Written({ name, versions, running, who, done }) {
   const now = versions.find((one) => one.n === running) ?? versions[0];
-  const paper = usePaper(now.sql, name);
+  const [pipeline, env = ""] = name.split("@");
+  const beside = { ...(now.project ? { project: now.project } : {}), ...(now.files && Object.keys(now.files).length ? { files: now.files } : {}), ...(env ? { env } : {}) };
+  const paper = usePaper(now.sql, pipeline, beside);
   const [message, setMessage] = useState("");
   const [plan, setPlan] = useState(null);
-  const [pipeline, env = ""] = name.split("@"), base = `/pipelines/${encodeURIComponent(pipeline)}/plans`;
+  const base = `/pipelines/${encodeURIComponent(pipeline)}/plans`;
   const [plans, , lookAgain] = useLoaded(() => get(base), [name, running]);
   const [environments] = useLoaded(() => get("/environments"), [name]);
   const isProtected = Boolean(environments?.some((one) => one.name === env && one.is_protected));
   const open = (plans ?? []).filter((one) => one.deployment === name && one.from_version === running && !one.operation && one.expires_at > Date.now() && one.id !== plan?.id);
   const same = paper.sql === now.sql;
   useEffect(() => setPlan(null), [paper.sql]);
-  const make = async () => { setPlan({ ...(await post(base, { sql: paper.sql, message, ...(env ? { env } : {}) })), sql: paper.sql }); lookAgain(); };
+  const make = async () => { setPlan({ ...(await post(base, { sql: paper.sql, message, ...beside })), sql: paper.sql, beside }); lookAgain(); };
   return html`<div class="card"><h2>Change the query</h2><${Paper} of=${paper} />
-    <div class="bar" style="margin-top:.6rem"><label style="flex:1 1 16rem">What changes <input style="flex:1" maxlength="500" value=${message} onInput=${(event) => setMessage(event.target.value)} /></label><${Explained} sql=${paper.sql} name=${name} /><${Action} label="Plan" main disabled=${same || paper.isWrong} run=${make} />${!same && html`<button onClick=${() => paper.setSql(now.sql)}>Undo all</button>`}</div>
+    <div class="bar" style="margin-top:.6rem"><label style="flex:1 1 16rem">What changes <input style="flex:1" maxlength="500" value=${message} onInput=${(event) => setMessage(event.target.value)} /></label><${Explained} sql=${paper.sql} name=${pipeline} beside=${beside} /><${Action} label="Plan" main disabled=${same || paper.isWrong} run=${make} />${!same && html`<button onClick=${() => paper.setSql(now.sql)}>Undo all</button>`}</div>
     <h3>Against version ${now.n}, which ${now.n === running ? "runs" : "is the newest"}</h3><${Diff} before=${now.sql} after=${paper.sql} /></div>
     ${plan && html`<${Plan} key=${plan.id} of=${plan} name=${name} who=${who} isProtected=${isProtected} done=${() => { setPlan(null); done(); }} />`}
     ${isProtected && open.map((one) => html`<${Plan} key=${one.id} of=${one} name=${name} who=${who} isProtected=${isProtected} done=${done} />`)}`;

@@ -8,7 +8,7 @@ const SCOPES = { read: "see jobs, SQL and events", data: "see rows: dead letters
 
 function Audit() {
   const [text, setText] = useState("");
-  const [found, trouble, again] = useLoaded(() => get("/audit?most=500"), []);
+  const [found, trouble, again] = useLoaded(() => get("/audit?limit=500"), []);
   if (!found) return trouble ? html`<${Trouble} of=${trouble} again=${again} />` : html`<${Loading} />`;
   const shown = found.filter((one) => !text || `${one.token} ${one.verb} ${one.target} ${one.details}`.toLowerCase().includes(text.toLowerCase()));
   return html`<div class="card"><div class="bar"><h2 style="margin:0;flex:1">Who changed what</h2><label><span class="hidden">Find in the audit</span><input type="search" placeholder="find" value=${text} onInput=${(event) => setText(event.target.value)} /></label></div>
