@@ -99,7 +99,10 @@ REGIONS: dict[str, Callable[[], str]] = {
     "row codes": row_codes,
     "corpus": corpus_index,
     "event types": event_types,
-    **{f"benchmark {name}": partial(result_table, name) for name in ("windows", "others", "joins", "kafka", "receiver")},
+    **{
+        f"benchmark {name}": partial(result_table, name)
+        for name in ("windows", "others", "joins", "kafka", "soak", "receiver", "receiver_memory")
+    },
 }
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,

@@ -11,6 +11,7 @@ from windrow.catalog.functions import FunctionKind, functions, usable_functions
 from windrow.check.rules.unsupported import GAPS
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.expr import Call, Literal
+from windrow.sql.groupings import ASKED
 
 _ABOUT = (
     "The dialect knows more than the engine runs. What it knows and does not run is refused with `WR290` before anything starts; "
@@ -71,6 +72,6 @@ def gap_cases() -> list[tuple[str, str]]:
 
 
 def refused_functions() -> str:
-    """Those of Spark that no query can use."""
-    known = functions()
-    return ", ".join(code(name) for name in sorted(known) if name not in usable_functions())
+    """Those of Spark that no query can use. What a query of several groupings may ask is no function any more when it is checked."""
+    usable = {*usable_functions(), *ASKED}
+    return ", ".join(code(name) for name in sorted(functions()) if name not in usable)

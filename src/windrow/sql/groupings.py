@@ -17,7 +17,8 @@ from windrow.sql.predicates import row_items
 from windrow.sql.words import AGGREGATE_NAMES
 
 _SETS, _ROLLUP, _CUBE = "grouping sets", "rollup", "cube"
-_ASKED = frozenset({"grouping", "grouping_id"})
+# What only a query of several groupings can ask.
+ASKED = frozenset({"grouping", "grouping_id"})
 
 Grouping = tuple[Expr, ...]
 
@@ -135,7 +136,7 @@ def _of_grouping(select: Select, grouping: Grouping, keys: tuple[Expr, ...]) -> 
         return any(node == key or _same_column(node, key) for key in some)
 
     def change(node: Node) -> Node | None:
-        if isinstance(node, Call) and node.name.lower() in _ASKED:
+        if isinstance(node, Call) and node.name.lower() in ASKED:
             bits = [0 if is_among(arg, grouping) else 1 for arg in node.args or keys]
             return Literal(reduce(lambda number, bit: 2 * number + bit, bits, 0), span=node.span)
         if isinstance(node, Call) and node.name.lower() in AGGREGATE_NAMES:

@@ -30,6 +30,20 @@ def test_every_page_of_the_documentation_is_linked() -> None:
     assert [shown(page) for page in DOCS if page.parent.name == "docs" and page not in linked] == []
 
 
+def test_decisions_are_listed_in_their_order() -> None:
+    folder = ROOT / "docs" / "adr"
+    listed = re.findall(r"^\| \[\d+\]\((.+?)\)", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_every_figure_of_performance_is_of_a_run_that_has_a_date() -> None:
+    """Outside of the tables, which are made from results, a number belongs to no measurement."""
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    prose = re.sub(r"<!-- generated: .*?<!-- end -->", "", page, flags=re.DOTALL)
+    unit = r"(?:ms|s|us|µs|GB|MB|%|M rows|rows a second|times)"
+    assert re.findall(rf"\d[\d.,]* {unit}(?!\w)", re.sub(r"[\d,]+ rows a second with a batch a second", "", prose)) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_modules_named_exist(page: Path) -> None:
     names = set(re.findall(r"`(windrow(?:\.[a-z_0-9]+)+)`", page.read_text(encoding="utf-8")))
