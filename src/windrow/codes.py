@@ -164,6 +164,7 @@ OTHER_CODES: dict[str, str] = {
     "WR943": "a channel did not take an alert",
     "WR941": "a change of a server's job did not come to its end",
     "WR950": "a text for a server has a secret written out",
+    "WR952": "a query of system tables cannot be answered",
     "WR951": "a text has its values from the environment of a server, and whoever asks may not deploy",
 }
 

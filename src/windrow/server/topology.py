@@ -26,6 +26,12 @@ def topology(service: Service, name: str, newest: int) -> dict[str, Any]:
     }
 
 
+def nodes_of(file: JobFile, newest: int) -> list[dict[str, Any]]:
+    """The operators alone."""
+    begun = {observed.job.name: analysis_of(observed, newest) for observed in file.observed}
+    return [node for job in file.compiled.plan.jobs for node in _job(file, job, begun.get(job.name))[1]]
+
+
 def _job(file: JobFile, job: Job, analysis: Analysis | None) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
     nodes = [_node(stage, job, file.compiled, analysis) for stage in job.stages]
     edges = [

@@ -13,6 +13,7 @@ from windrow.cli.app import FAILED, WRONG, report, report_unexpected
 from windrow.cli.session import RunRequest, run_jobs, watching_console
 from windrow.cli.shell.commands import COMMANDS
 from windrow.cli.shell.session import Done, Query, ShellSession
+from windrow.cli.shell.system import WORDS, Outside
 from windrow.cli.spark_start import start_spark
 from windrow.cli.stopping import StopWish
 from windrow.compiler import compile_sql
@@ -21,7 +22,7 @@ from windrow.introspection import Answer
 from windrow.jobs import RunOptions, start
 from windrow.jobs.options import Mode
 from windrow.plan.stages import Job
-from windrow.settings import environment
+from windrow.settings import environment, load_settings
 from windrow.spark.internals.java_process import stop_session
 from windrow.sql import ends_statement
 
@@ -31,7 +32,8 @@ LEAVE = "\\q"
 class Shell:
     """``is_watched``: somebody sits at a terminal. A SELECT then runs until Ctrl-C; from a pipe it takes in what is there and ends."""
 
-    def __init__(self, session: ShellSession, master: str, *, is_watched: bool, state: str = "") -> None:
+    def __init__(self, session: ShellSession, master: str, *, is_watched: bool, state: str = "", outside: Outside | None = None) -> None:
+        self._outside = outside or Outside(None, Path(load_settings().state))
         self._session = session
         self._master = master
         self._is_watched = is_watched
@@ -89,6 +91,9 @@ class Shell:
     def _do(self, text: str) -> None:
         try:
             for each in self._statements(text.strip()):
+                if (told := self._outside.answer(each)) is not None:
+                    print(f"{told}\n")
+                    continue
                 for reply in self._session.submit(each):
                     self._reply(reply)
         except WindrowError as error:
@@ -113,6 +118,7 @@ class Shell:
                 if command not in COMMANDS:
                     print(f"there is no command {command}")
                 print("\n".join(f"{name.ljust(10)}{meaning}" for name, meaning in COMMANDS.items()))
+                print("\n".join(f"{name.ljust(38)}{meaning}" for name, meaning in WORDS.items()))
                 return ()
             case _:
                 return (text,) if text.strip(";").strip() else ()

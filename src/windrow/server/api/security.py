@@ -188,14 +188,18 @@ def needs(*scopes: str) -> Callable[[Request], Token]:
             told = problem(401, "WR928", "a token is needed: there is none, or it is unknown or has expired")
             told.headers["WWW-Authenticate"] = "Bearer"
             raise NotAllowedError(told)
-        lacking = next((scope for scope in scopes if not may(token, scope)), None)
-        if lacking is not None:
-            has = ", ".join(token.scopes)
-            raise NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {lacking}: {SCOPES[lacking]}'))
+        for scope in scopes:
+            if not may(token, scope):
+                raise lacking(token, scope)
         return token
 
     _SCOPES_OF[check] = scopes
     return check
+
+
+def lacking(token: Token, scope: str) -> NotAllowedError:
+    has = ", ".join(token.scopes)
+    return NotAllowedError(problem(403, "WR929", f'the token "{token.name}" may {has}, and this needs {scope}: {SCOPES[scope]}'))
 
 
 def scopes_of(route: APIRoute) -> tuple[str, ...]:

@@ -144,6 +144,12 @@ class Query(Shape):
     query: str = Field(min_length=1, max_length=20_000, examples=["SELECT name, observed FROM system.jobs WHERE observed <> 'running'"])
 
 
+class QueryResult(Shape):
+    columns: list[str] = Field(examples=[["name", "observed"]])
+    rows: list[list[Any]] = Field(examples=[[["orders", "running"]]])
+    is_cut: bool = Field(description="whether there were more rows than are told")
+
+
 class NewToken(Shape):
     name: str = Field(min_length=1, max_length=100, examples=["ci"])
     scopes: list[Literal["read", "data", "operate", "deploy", "admin"]] = Field(min_length=1, examples=[["read", "deploy"]])

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
+from windrow.jobs.system_sql import checked, run_apart
 from windrow.lineage import lineage_of
 from windrow.lineage.report import lineage_to_json
+from windrow.server.alerting import Alerting
 from windrow.server.api.problems import diagnostic_json
 from windrow.server.api.routes import REFUSALS, Asked, Reader
-from windrow.server.api.shapes import Looked, Sql
+from windrow.server.api.security import lacking
+from windrow.server.api.shapes import Looked, Query, QueryResult, Sql
 from windrow.server.impact import impact_of
+from windrow.server.system_tables import TABLES, tables_of
+from windrow.server.system_world import ServerWorld
 from windrow.server.texts import Text
+from windrow.server.tokens import DATA, may
 from windrow.sql import canonical_layout
 
 texts = APIRouter(prefix="/api/v1", responses=REFUSALS, tags=["sql"])
@@ -45,6 +51,22 @@ def lineage(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
 @texts.post("/impact", summary="What a text would change for the jobs that read what the deployed one writes")
 def impact(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
     return service.told(impact_of(service, _text(given), who), who)
+
+
+@texts.post("/query", summary="SELECT over the system tables: jobs, batches, operators, windows, dead_letters, events, alerts, lineage")
+def query(given: Query, request: Request, service: Asked, who: Reader) -> QueryResult:
+    """Names are ``system.jobs`` and so on; ``data`` is needed for those with rows that came in."""
+    text, names = checked(given.query, TABLES)
+    if any(TABLES[name].holds_data for name in names) and not may(who, DATA):
+        raise lacking(who, DATA)
+    alerting: Alerting = request.app.state.alerting
+    tables = tables_of(ServerWorld(service, alerting.book), names)
+    # Before the query: its answer would tell which of its own words is a secret.
+    hidden = {name: (columns, [tuple(service.secrets.without(list(row))) for row in rows]) for name, (columns, rows) in tables.items()}
+    if "dead_letters" in names:
+        service.registry.note(who.name, "read dead letters", "system.dead_letters")
+    found = run_apart(text, hidden)
+    return QueryResult(columns=list(found.columns), rows=[list(row) for row in found.rows], is_cut=found.is_cut)
 
 
 def _text(given: Looked) -> Text:
