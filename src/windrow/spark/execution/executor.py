@@ -23,7 +23,6 @@ from windrow.spark.execution.operator_factory import operator_of
 from windrow.spark.execution.row_limits import keep_to_row_limits
 from windrow.spark.execution.row_metrics import RowMetrics
 from windrow.spark.execution.watermarks import Watermarks
-from windrow.spark.operators.aggregate import AggregateOperator
 from windrow.spark.operators.base import JobContext
 from windrow.spark.operators.collected_scan import CollectedScans
 from windrow.spark.operators.shared_aggregation import SharedPass
@@ -116,10 +115,10 @@ class BatchExecutor:
 
     def _plan_again(self) -> None:
         """What was found out since the last batch may change the plan: state has moved, values turned out to be no numbers."""
-        aggregates = [operator for operator in self.operators if isinstance(operator, AggregateOperator)]
-        moved = frozenset(one.name for one in aggregates if self.state.counters.buckets(one.name) is not None)
-        not_numeric = frozenset(one.name for one in aggregates if one.is_not_numeric)
-        self.facts = replace(self.facts, on_executors=moved, not_numeric=not_numeric)
+        facts = replace(self.facts, on_executors=frozenset(), not_numeric=frozenset())
+        for operator in self.operators:
+            facts = operator.found_out(facts, self.state)
+        self.facts = facts
         if self.facts != self.plan.facts:
             self._context.plan = physical_plan(self.job, self.facts)
             for operator, spec in zip(self.operators, self._context.plan, strict=True):
@@ -132,8 +131,7 @@ class BatchExecutor:
                 self._check_limits(run)
             except JobError:
                 for operator in self.operators:
-                    if isinstance(operator, AggregateOperator):
-                        operator.evict(share, run)
+                    operator.make_room(share, run)
             else:
                 return
         self._check_limits(run)

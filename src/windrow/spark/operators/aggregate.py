@@ -13,6 +13,7 @@ from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
+from windrow.plan.physical import RunFacts
 from windrow.plan.physical.scans import has_own_clock
 from windrow.plan.physical.strategies import Pass, State, Totals
 from windrow.plan.stages import Aggregate
@@ -61,7 +62,7 @@ class AggregateOperator(Operator[Aggregate]):
         self._finisher = Finisher(context.spark, self.stage, context.tables)
         self._totals: RunningTotals | None = None
         # Told by the first rows: running totals of other things than numbers are Spark's.
-        self.is_not_numeric = False
+        self._is_not_numeric = False
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -120,11 +121,11 @@ class AggregateOperator(Operator[Aggregate]):
 
     def _running_totals(self, given: LazyRelation) -> RunningTotals | None:
         """Asked once: the columns of a stage are the same in every batch."""
-        if self.spec.chosen(Totals) is not Totals.DRIVER or self.is_not_numeric:
+        if self.spec.chosen(Totals) is not Totals.DRIVER or self._is_not_numeric:
             return None
         if self._totals is None:
             self._totals = running_totals(self.stage, given)
-            self.is_not_numeric = self._totals is None
+            self._is_not_numeric = self._totals is None
         return self._totals
 
     def _shared_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
@@ -221,8 +222,12 @@ class AggregateOperator(Operator[Aggregate]):
         later = own.table.set_column(place, SOURCE_SEQ, pc.add(own.table[SOURCE_SEQ], before.num_rows))
         return Flow(own.columns, table=pa.concat_tables([before, later], promote_options="permissive"))
 
-    def evict(self, share: float, run: BatchContext) -> None:
-        """Let go of the oldest closed windows that are only kept for late rows, as many as this share of their time holds."""
+    def found_out(self, facts: RunFacts, state: JobState) -> RunFacts:
+        moved = {self.name} if state.counters.buckets(self.name) is not None else set()
+        not_numeric = {self.name} if self._is_not_numeric else set()
+        return replace(facts, on_executors=facts.on_executors | moved, not_numeric=facts.not_numeric | not_numeric)
+
+    def make_room(self, share: float, run: BatchContext) -> None:
         stage, given = self.stage, run.steps.get(self.name)
         if not can_evict(stage) or given is None or given.tick.after is None or not isinstance(self._backend(run), DriverState):
             return

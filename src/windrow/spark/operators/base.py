@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 import polars as pl
 
 from windrow.observe.status import EXECUTORS, StateSize
-from windrow.plan.physical import OperatorSpec, PhysicalPlan
+from windrow.plan.physical import OperatorSpec, PhysicalPlan, RunFacts
 from windrow.plan.stages import Job, Stage
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -75,6 +75,13 @@ class Operator(ABC, Generic[AnyStage]):
     @abstractmethod
     def process(self, batch: BatchContext) -> None:
         """Take the input of a batch from ``batch.flows`` and put the output there. An input that brought nothing may be missing."""
+
+    def found_out(self, facts: RunFacts, state: JobState) -> RunFacts:  # noqa: ARG002 - for operators that learn something
+        """The facts of the run, with what this operator has learned by now: the plan of the next batch goes by them."""
+        return facts
+
+    def make_room(self, share: float, batch: BatchContext) -> None:
+        """Let go of what is kept for late rows only: the oldest of it, as much as this share of its time holds."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
