@@ -261,7 +261,7 @@ def test_a_row_is_decoded_once_whatever_is_asked_of_it(spark: SparkSession, aske
     read = next(stage for stage in stages if isinstance(stage, Read))
     lines = spark.createDataFrame([('{"symbol":"A","price":2,"ts":1700000000000}', 0)], f"{RAW} STRING, _offset BIGINT")
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
-    rows = RowReader(read, stream).rows(lines, 1_800_000_000_000_000).frame
+    rows = RowReader(read, stream, Scan.ARROW_JSON).rows(lines, 1_800_000_000_000_000).frame
     plan = spark.sql(asked, rows=rows)._jdf.queryExecution().sparkPlan()
     operators = []
     while plan is not None:

@@ -13,6 +13,7 @@ import windrow
 from windrow.compiler import compile_sql
 from windrow.connectors.runtime import NO_PROVENANCE, RAW, SEQ, SourceStream
 from windrow.jobs.letters import read_letters
+from windrow.plan.physical.strategies import Scan
 from windrow.plan.stages import Read
 from windrow.spark.row_columns import FATE
 from windrow.spark.scan.row_reader import RowReader
@@ -100,7 +101,7 @@ def test_a_row_that_its_source_sets_aside_is_whole_however_many_read_it(spark: S
 def test_one_object_and_nothing_behind_it(spark: SparkSession, line: str, is_good: bool) -> None:
     lines = spark.createDataFrame([(line, 0)], f"{RAW} STRING, _offset BIGINT")
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
-    [row] = RowReader(_read(), stream).rows(lines, 1_800_000_000_000_000).frame.collect()
+    [row] = RowReader(_read(), stream, Scan.SPARK_JSON).rows(lines, 1_800_000_000_000_000).frame.collect()
     assert (row[FATE] == 0) is is_good, row
 
 
@@ -117,7 +118,7 @@ def test_text_that_is_none(spark: SparkSession, line: bytes, is_good: bool) -> N
     """It makes a row bad where it would be taken for a value; in a number it is a bad field, and what nobody asks for is not looked at."""
     lines = spark.createDataFrame([(bytearray(line), 0)], f"{RAW} BINARY, _offset BIGINT")
     stream = SourceStream(lines, 1, "json", {**NO_PROVENANCE, "_topic": "''", SEQ: "0L"})
-    [row] = RowReader(_read(), stream).rows(lines, 1_800_000_000_000_000).frame.collect()
+    [row] = RowReader(_read(), stream, Scan.SPARK_JSON).rows(lines, 1_800_000_000_000_000).frame.collect()
     assert (row[FATE] == 0) is is_good, row
 
 

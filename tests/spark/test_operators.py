@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.observe.status import JobStatus
+from windrow.compiler import compile_sql
+from windrow.observe.status import JobStatus, OperatorStatus
+from windrow.plan.explain import explain
+from windrow.plan.physical import RunWishes
 from windrow.plan.physical.strategies import Accounting, Pass, State, Totals
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/query.sql"))
@@ -45,15 +49,59 @@ def _run_for_a_batch(spark: SparkSession, sql: str, folder: Path) -> list[JobSta
         jobs.stop()
 
 
+def _ways(strategies: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
+    """By choice, the ways that a plan leaves open."""
+    found: dict[str, set[str]] = {}
+    for each in strategies:
+        found.setdefault(each["choice"], set()).update((each["strategy"], each.get("otherwise", each["strategy"])))
+    return found
+
+
+def _taken(operator: OperatorStatus) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for choice, way in (told.split(": ") for told in operator.taken):
+        found.setdefault(choice, set()).add(way)
+    return found
+
+
+def _told(sql: str, *, is_bounded: bool) -> list[dict[str, Any]]:
+    """The jobs as EXPLAIN tells them."""
+    jobs: list[dict[str, Any]] = json.loads(explain(compile_sql(sql, env={}).plan, "json", wishes=RunWishes(is_bounded=is_bounded)))["jobs"]
+    return jobs
+
+
+def assert_planned_as_told(job: Mapping[str, Any], status: JobStatus) -> None:
+    expected = {stage["name"]: stage["strategies"] for stage in job["stages"]}
+    assert {one.name: list(one.strategies) for one in status.operators} == expected
+
+
+def assert_went_as_planned(status: JobStatus) -> None:
+    """Each operator noted a way for each of its choices, where it went it, and each way is one that the plan names."""
+    for one in status.operators:
+        planned, taken = _ways(one.strategies), _taken(one)
+        assert taken.keys() == planned.keys(), (one.name, taken, planned)
+        assert all(ways <= planned[choice] for choice, ways in taken.items()), (one.name, taken, planned)
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.parent.name)
 def test_what_explain_prints_is_what_runs(spark: SparkSession, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parents[2])
     sql = file.read_text(encoding="utf-8")
-    told = json.loads(windrow.compile(sql).explain("json"))["jobs"]
-    ran = _run_for_a_batch(spark, sql, tmp_path)
-    for job, status in zip(told, ran, strict=True):
-        expected = {stage["name"]: stage["strategies"] for stage in job["stages"]}
-        assert {one.name: list(one.strategies) for one in status.operators} == expected
+    jobs = windrow.run(sql, spark=spark, mode="until_end", state=tmp_path / "state")
+    assert jobs.await_end(WAIT)
+    for job, status in zip(_told(sql, is_bounded=True), jobs.status(), strict=True):
+        assert_planned_as_told(job, status)
+        assert_went_as_planned(status)
+
+
+def test_what_explain_prints_is_what_runs_without_an_end(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes on without rows then, which takes other ways."""
+    file = next(file for file in EXAMPLES if file.parent.name == "sensor_range")
+    monkeypatch.chdir(file.parents[2])
+    sql = file.read_text(encoding="utf-8")
+    [job], [status] = _told(sql, is_bounded=False), _run_for_a_batch(spark, sql, tmp_path)
+    assert _told(sql, is_bounded=True) != [job]
+    assert_planned_as_told(job, status)
 
 
 def _files(folder: Path) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import windrow
 from windrow.spark.compile.expressions import of_batch
-from windrow.spark.internals.plan_cache import CachedPlan
+from windrow.spark.internals.plan_cache import CachedPlan, Collected
 from windrow.spark.internals.plan_fusion import PlanFusion
 from windrow.spark.query.runner import LazyRelation, QueryRunner
 from windrow.spark.session import adopt_session
@@ -37,9 +37,9 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     runs: list[tuple[int, ...]] = []
     run = CachedPlan.run
 
-    def noting(self: CachedPlan, given: DataFrame, values: list[int], *, in_shares: bool, is_fused: bool = True) -> pa.Table:
+    def noting(self: CachedPlan, given: DataFrame, values: list[int], *, unmerged_upto: int, is_fused: bool = True) -> Collected:
         runs.append(tuple(values))
-        return run(self, given, values, in_shares=in_shares, is_fused=is_fused)
+        return run(self, given, values, unmerged_upto=unmerged_upto, is_fused=is_fused)
 
     monkeypatch.setattr(CachedPlan, "run", noting)
     return runs
@@ -117,13 +117,13 @@ def test_two_constants_of_one_value_stay_two(spark: SparkSession, repeated: list
     assert len(repeated) == 3
 
 
-@pytest.mark.parametrize(("tasks", "in_shares", "most"), [(2, True, 6), (2, False, 3), (9, True, 3)])
-def test_groups_may_come_in_a_share_from_each_of_few_tasks(spark: SparkSession, tasks: int, in_shares: bool, most: int) -> None:
+@pytest.mark.parametrize(("tasks", "unmerged_upto", "most"), [(2, 8, 6), (2, 0, 3), (9, 8, 3)])
+def test_groups_may_come_in_a_share_from_each_of_few_tasks(spark: SparkSession, tasks: int, unmerged_upto: int, most: int) -> None:
     numbers = list(range(3000))
     rows = LazyRelation(_handed_over(adopt_session(spark), pa.table({"k": [n % 3 for n in numbers], "n": numbers}), tasks))
     sql = "SELECT k, count(1) AS rows, sum(n) AS total, max(n) AS most FROM {} GROUP BY k"
-    table = QueryRunner().table(rows, sql.format, in_shares=in_shares)
-    assert table.num_rows == most
+    table, is_merged = QueryRunner().partials(rows, sql.format, unmerged_upto=unmerged_upto)
+    assert (table.num_rows, is_merged) == (most, most == 3)
     merged = table.group_by("k").aggregate([("rows", "sum"), ("total", "sum"), ("most", "max")]).sort_by("k")
     assert merged["rows_sum"].to_pylist() == [1000] * 3
     assert merged["total_sum"].to_pylist() == [sum(n for n in numbers if n % 3 == k) for k in range(3)]
@@ -134,15 +134,16 @@ def test_rows_that_are_put_in_order_come_together(spark: SparkSession) -> None:
     """There is more than one exchange, or one that is not of groups: it stays."""
     rows = LazyRelation(_handed_over(adopt_session(spark), pa.table({"k": [1, 2] * 50, "n": list(range(100))}), 2))
     numbered = "SELECT k, row_number() OVER (PARTITION BY k ORDER BY n) AS place FROM {}"
-    table = QueryRunner().table(rows, numbered.format, in_shares=True)
+    table, is_merged = QueryRunner().partials(rows, numbered.format, unmerged_upto=8)
+    assert is_merged
     assert sorted(table["place"].to_pylist()) == sorted([*range(1, 51)] * 2)
     counted = f"SELECT k, max(place) AS most FROM ({numbered}) GROUP BY k"
-    assert QueryRunner().table(rows, counted.format, in_shares=True).sort_by("k").to_pylist() == [
+    assert QueryRunner().partials(rows, counted.format, unmerged_upto=8).table.sort_by("k").to_pylist() == [
         {"k": 1, "most": 50},
         {"k": 2, "most": 50},
     ]
     different = "SELECT k % 1 AS z, count(DISTINCT k) AS kinds FROM {} GROUP BY k % 1"
-    assert QueryRunner().table(rows, different.format, in_shares=True)["kinds"].to_pylist() == [2]
+    assert QueryRunner().partials(rows, different.format, unmerged_upto=8).table["kinds"].to_pylist() == [2]
 
 
 BENEATH = """

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.spark.internals.plan_cache import Collected
 from windrow.spark.query.runner import LazyRelation, QueryRunner
 
 SOURCE = """
@@ -72,15 +72,15 @@ def _run(spark: SparkSession, folder: Path, name: str, statements: dict[str, str
 
 def test_together_as_alone(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    table = QueryRunner.table
+    partials = QueryRunner.partials
 
     def noting(
-        self: QueryRunner, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False
-    ) -> pa.Table:
+        self: QueryRunner, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False, unmerged_upto: int = 0
+    ) -> Collected:
         asked.append(sql("rows"))
-        return table(self, rows, sql, is_strict=is_strict, in_shares=in_shares)
+        return partials(self, rows, sql, is_strict=is_strict, unmerged_upto=unmerged_upto)
 
-    monkeypatch.setattr(QueryRunner, "table", noting)
+    monkeypatch.setattr(QueryRunner, "partials", noting)
     together = _run(spark, folder, "together", STATEMENTS, {})
     # The first batch has a broken row, so that it is read by its text after a try without.
     assert len(asked) == 1 + 6, "one pass a batch, whatever the number of statements"

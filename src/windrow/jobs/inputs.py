@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.registry import CONNECTORS
@@ -14,9 +15,12 @@ from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
 from windrow.jobs.progress import LoadWatch
 from windrow.observe.status import TableLoad, UnreadFile, WindowCounts
-from windrow.plan.physical import RunFacts, SourceFacts
+from windrow.plan.physical import OperatorSpec, PhysicalPlan, RunFacts, SourceFacts
+from windrow.plan.physical.scans import decoding_choice
+from windrow.plan.physical.strategies import Scan
 from windrow.plan.stages import Job, Read
 from windrow.spark.query.runner import GIVEN, LazyRelation
+from windrow.spark.scan.arrow_json import has_arrow
 from windrow.spark.scan.dead_letter_scan import replayed_rows
 from windrow.spark.scan.row_order import needs_order
 from windrow.spark.scan.row_reader import RowReader, without_pushdown
@@ -50,7 +54,7 @@ class Inputs:
         self._checkpoint = checkpoint
         self._streams: dict[str, SourceStream] = {}
         self._reads: dict[str, Read] = {}
-        self._readers: dict[str, RowReader] = {}
+        self._readers: dict[tuple[str, Scan], RowReader] = {}
         self.partitions: dict[str, tuple[int, ...] | None] = {}
         # How far the last batch read each source, for those that say so.
         self._reached: dict[str, Mapping[str, Any]] = {}
@@ -59,11 +63,11 @@ class Inputs:
 
     def open(self) -> None:
         """At the start, and again after an outage."""
+        self._readers = {}
         for read in self._job.reads:
             stream = self._open_source(read)
             self._streams[read.name] = stream
             self._reads[read.name] = without_pushdown(read, stream)
-            self._readers[read.name] = RowReader(self._reads[read.name], stream, needs_order=self._is_ordered)
             self.partitions[read.name] = self.partition_ids(stream)
 
     @property
@@ -73,13 +77,15 @@ class Inputs:
 
     def _facts_of(self, source: str) -> SourceFacts:
         stream, partitions = self._streams[source], self.partitions[source]
-        return SourceFacts(
+        facts = SourceFacts(
             stream.format,
             None if partitions is None else len(partitions),
             keeps_original=ORIGINAL in stream.frame.columns,
             has_fast_scan=stream.speculative is not None,
-            has_arrow=self._readers[source].has_arrow,
         )
+        # The workers are asked only where it matters.
+        may_use_arrow = facts.is_text and decoding_choice(self._reads[source], facts).strategy is Scan.ARROW_JSON
+        return replace(facts, has_arrow=has_arrow(self._spark)) if may_use_arrow else facts
 
     def close(self) -> None:
         for stream in self._streams.values():
@@ -137,11 +143,27 @@ class Inputs:
     def _has_ticks(self) -> bool:
         return self._job.needs_ticks and self._options.mode == "continuous"
 
-    def rows(self, frame: DataFrame, now: int) -> dict[str, LazyRelation]:
-        """The rows of a micro-batch, by source."""
+    def prepare(self, plan: PhysicalPlan) -> None:
+        """Before the query starts: a function that decodes is known to its batches only if its session knew it by then."""
+        for read in self._job.reads:
+            self._reader(plan.of(read.name))
+
+    def rows(self, frame: DataFrame, now: int, plan: PhysicalPlan) -> dict[str, LazyRelation]:
+        """The rows of a micro-batch, by source, decoded as the plan has it."""
         is_mixed = len(self._job.reads) > 1 or self._has_ticks
         picked = {read.name: source_of_multiplex(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
-        return {name: self._readers[name].rows(frame, now, own) for name, own in picked.items()}
+        return {name: self._reader(plan.of(name)).rows(frame, now, own) for name, own in picked.items()}
+
+    def _reader(self, spec: OperatorSpec) -> RowReader:
+        scan = spec.choice(Scan)
+        assert scan is not None, "a source is decoded in some way"
+        # Another way to the same rows is tried by who asks for them; these are the rows for whatever it does not do for.
+        way = scan.otherwise or scan.strategy
+        assert isinstance(way, Scan)
+        key = spec.name, way
+        if key not in self._readers:
+            self._readers[key] = RowReader(self._reads[spec.name], self._streams[spec.name], way, needs_order=self._is_ordered)
+        return self._readers[key]
 
     def replayed(self, source: str, letters: Sequence[Mapping[str, Any]], session: SparkSession, now: int) -> DataFrame:
         """The rows of dead letters, with the columns that the rows of their source have."""

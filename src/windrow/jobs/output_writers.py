@@ -57,9 +57,8 @@ class Written:
 
 
 class OutputWriter:
-    """Each write can be repeated without effect. ``collects``: rows must come as a table."""
+    """Each write can be repeated without effect."""
 
-    collects = False
     counts_rows = False
 
     def open(self) -> None:
@@ -129,9 +128,9 @@ class HaltingWriter(DirectWriter):
 
 
 class BufferedWriter(OutputWriter):
-    """Rows are a table in the driver, and the sink is called from a thread of its own: a write that takes too long is left behind."""
-
-    collects = True
+    """Rows are a table in the driver (``Sink.COLLECTED``), and the sink is called from a thread of its own: a write that takes too long
+    is left behind.
+    """
 
     def __init__(self, write: Write, sink: Sink, place: Place) -> None:
         self.name = write.input

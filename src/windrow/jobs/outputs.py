@@ -28,7 +28,8 @@ from windrow.jobs.writer_choice import Opening, writer_of
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Account, Ledger
 from windrow.observe.status import OutputStatus
-from windrow.plan.stages import Job
+from windrow.plan.physical.strategies import Sink
+from windrow.plan.stages import Job, Write
 from windrow.spark.execution.batch import BatchResult
 from windrow.spark.execution.dead_letters import DeadLetter, to_table
 from windrow.spark.execution.ledger_writer import record_refused, record_written
@@ -37,7 +38,6 @@ from windrow.spark.query.flow import Flow
 from windrow.storage import Folder
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 # Of an error that no connector has a code for.
@@ -110,7 +110,7 @@ class Outputs:
             if flow is not None and write.input in self._writers:
                 with result.measured.operator(write.name, Phase.WRITE):
                     trace = None if self._tracing is None else self._tracing.write_trace(result.batch_id, write)
-                    self._write_one(write.input, self._writers[write.input], flow, result, trace)
+                    self._write_one(write, flow, result, trace)
         with result.measured.phase(Phase.WRITE):
             result.settle()
         if result.dead_letters:
@@ -131,14 +131,12 @@ class Outputs:
         found = [status for writer in list(self._writers.values()) if (status := writer.status()) is not None]
         return tuple(_counted(status, ledger.statements.get(status.statement, Account())) for status in found)
 
-    def _write_one(self, name: str, writer: OutputWriter, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> None:
+    def _write_one(self, write: Write, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> None:
         """The seconds of a sink are those of the operator that writes."""
         assert result.change is not None
+        name, writer = write.input, self._writers[write.input]
         started = time.monotonic()
-        given = self._collected(flow) if writer.collects else flow.table
-        table = None if given is None else labelled(given, self._job.time_zone)
-        frame = flow.frame if table is None else None
-        output = Output(result.batch_id, flow.columns, table, frame, books=None if writer.collects else flow.books, trace=trace)
+        output = self._output(write, flow, result, trace)
         try:
             written = writer.write(output)
         except Exception as error:
@@ -147,16 +145,22 @@ class Outputs:
         record_written(result.change.ledger, name, written.spilled, written.failed_over, written.unsent)
         _set_aside(name, written.refused, result)
         self.seconds[name] = time.monotonic() - started
+        table = output.table
         times = table["_event_time"] if table is not None and "_event_time" in table.column_names else None
         result.measured.take_written(name, self.seconds[name], times)
 
-    def _collected(self, flow: Flow) -> pa.Table:
-        """The rows of a flow as a table, in the order they came in where it is known."""
-        table = flow.table
-        if table is None:
-            table = flow.as_frame(self._spark).toArrow()
-            table = table.sort_by("_seq") if "_seq" in table.column_names else table
-        return table
+    def _output(self, write: Write, flow: Flow, result: BatchResult, trace: WriteTrace | None) -> Output:
+        """The rows as the plan has the sink get them."""
+        sink = result.sinks[write.input]
+        result.measured.take_way(write.name, sink)
+        match sink:
+            case Sink.TABLE | Sink.COLLECTED:
+                table = labelled(flow.as_table(self._spark), self._job.time_zone)
+                return Output(result.batch_id, flow.columns, table, None, trace=trace)
+            case Sink.FRAME:
+                return Output(result.batch_id, flow.columns, None, flow.as_frame(self._spark), trace=trace)
+            case Sink.COUNTED_FRAME:
+                return Output(result.batch_id, flow.columns, None, flow.as_frame(self._spark), books=flow.books, trace=trace)
 
     def _write_letters(self, result: BatchResult, replay: Replay) -> None:
         buffer = BytesIO()
@@ -172,7 +176,7 @@ class Outputs:
             flow = result.outputs.get(write.input)
             if self._kept is None or flow is None:
                 continue
-            whole = labelled(self._collected(flow), self._job.time_zone)
+            whole = labelled(flow.as_table(self._spark), self._job.time_zone)
             beside = [name for name in TOLD_APART_BY if name in whole.column_names and name not in flow.columns]
             own = whole.select([*flow.columns, *(beside if self._kept.is_whole else ())])
             if own.num_rows:

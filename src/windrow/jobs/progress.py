@@ -203,7 +203,8 @@ def _operator(spec: OperatorSpec, measured: BatchMeasurements, totals: RunMeasur
     return OperatorStatus(
         spec.name,
         spec.kind,
-        tuple(choice.to_json() for choice in spec.choices),
+        tuple(choice.to_json() for choice in spec.distinct),
+        tuple(sorted(str(way) for way in totals.ways.get(spec.name, ()))),
         last.rows_in,
         last.rows_out,
         last.bytes_out,

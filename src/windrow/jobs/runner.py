@@ -212,6 +212,7 @@ class RunningJob:
         self._lease.check()
         self._inputs.open()
         self._executor = BatchExecutor(self._spark, self.job, self._inputs.partitions, self._state_rules(), facts=self._inputs.facts)
+        self._inputs.prepare(self._executor.plan)
         committed, self._ran_before = self._checkpoint.last_committed(), self._checkpoint.last_planned()
         self._quarantine.settle(committed)
         self._load_tables(committed)
@@ -261,7 +262,7 @@ class RunningJob:
     def _load_tables(self, committed: int) -> None:
         """Those that are refreshed are as the last batch saw them; the others are loaded anew."""
         versions = TableVersions(self.folder.child(TABLES), int(self._options.setting("state.retain.batches")))
-        self._refresh = TableRefresh(self.job, self._executor.tables, versions, self._inputs.open_table)
+        self._refresh = TableRefresh(self._executor.plan, self._executor.tables, versions, self._inputs.open_table)
         there = self._refresh.restore(committed, self._checkpoint.last_planned())
         loads = self._executor.tables.load(self._inputs.open_table, is_new=committed < 0, has=there)
         self._refresh.note_loaded(loads)
@@ -357,7 +358,7 @@ class RunningJob:
         self._refresh.before_batch(batch_id)
         self._progress.stale_tables = self._refresh.troubles()
         now = self._arrival_of(batch_id)
-        rows = {} if frame is None else self._inputs.rows(frame, now)
+        rows = {} if frame is None else self._inputs.rows(frame, now, self._executor.plan)
         replay = self._replays.plan(batch_id, is_again=batch_id <= self._ran_before, at_once=frame is None)
         if replay.letters:
             rows = self._with_replayed(rows, replay, self._spark if frame is None else frame.sparkSession, now)

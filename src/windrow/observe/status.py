@@ -57,6 +57,7 @@ class StateSize:
 class OperatorStatus:
     """One operator: how it works and why, what went through it in the last batch and in the run, and what it holds.
 
+    ``strategies`` are those of the plan, ``taken`` the ways that it went in the run, as it noted them itself.
     Seconds are those of its own calls. Spark runs several operators as one job, whose time belongs to the one that started it. A number
     is None where it is not known without another job.
     """
@@ -64,6 +65,7 @@ class OperatorStatus:
     name: str
     operator: str
     strategies: tuple[Mapping[str, Any], ...] = ()
+    taken: tuple[str, ...] = ()
     rows_in: int | None = None
     rows_out: int | None = None
     bytes_out: int | None = None

@@ -70,7 +70,7 @@ class _Tree:
 
     def told(self, stage: Stage) -> list[tuple[str, str]]:
         facts = facts_of(stage, self.plan.job).lines if self.has_facts else ()
-        choices = self.plan.of(stage.name).choices if self.has_facts else ()
+        choices = self.plan.of(stage.name).distinct if self.has_facts else ()
         return [*self.notes.get(stage.name, ()), *facts, *(("strategy", str(choice)) for choice in choices)]
 
 

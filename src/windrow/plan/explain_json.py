@@ -63,7 +63,7 @@ def _explained_job(job: Job, wishes: RunWishes) -> dict[str, Any]:
 
 
 def _with_strategies(operator: OperatorSpec) -> dict[str, Any]:
-    return {**stage_to_json(operator.stage), "strategies": [choice.to_json() for choice in operator.choices]}
+    return {**stage_to_json(operator.stage), "strategies": [choice.to_json() for choice in operator.distinct]}
 
 
 def job_to_json(job: Job) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def _job(job: Job, number: int, wishes: RunWishes) -> list[str]:
     ids = {stage.name: f"j{number}s{i}" for i, stage in enumerate(job.stages, 1)}
     lines = [f'  subgraph j{number}["{_escape(f"job {job.name}")}"]']
     for operator in physical_plan(job, expected_facts(job, wishes)):
-        stage, ways = operator.stage, ", ".join(f"{one.strategy.choice}: {one.strategy.key}" for one in operator.choices)
+        stage, ways = operator.stage, ", ".join(str(one.strategy) for one in operator.distinct)
         opening, closing = _SHAPES.get(type(stage), ("[", "]"))
         lines.append(f'    {ids[stage.name]}{opening}"{_BREAK.join(_escape(line) for line in (*_label(stage), ways))}"{closing}')
     for stage in job.stages:

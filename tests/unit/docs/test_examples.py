@@ -41,7 +41,7 @@ def _kept(options: Options) -> Options:
 def test_example_is_checked_and_has_input(folder: Path) -> None:
     sql = (folder / "query.sql").read_text(encoding="utf-8")
     compile_sql(sql, f"{folder.name}/query.sql", {})
-    assert f"'examples/{folder.name}/input'" in sql
+    assert f"'examples/{folder.name}/input" in sql
     assert list((folder / "input").glob("*.json"))
 
 

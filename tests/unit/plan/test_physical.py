@@ -89,7 +89,7 @@ def planned(sql: str, facts: RunFacts | None = None) -> PhysicalPlan:
         (FILES + JOIN, "t", Accounting.IN_DRIVER),
         (FILES + JOIN, "out/join", Sides.COLLECTED_AT_ONCE),
         (FILES + "SELECT k, LAG(v) OVER (PARTITION BY k) AS before FROM t", "out", Over.ARRIVAL_ORDER),
-        (FILES + "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY ts) AS total FROM t", "out", Over.ARRIVAL_ORDER_OR_PAIRS),
+        (FILES + "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY ts) AS total FROM t", "out", Over.ARRIVAL_ORDER),
         (FILES + "SELECT k, RANK() OVER (PARTITION BY k ORDER BY v) AS place FROM t", "out", Over.PAIRS),
     ],
 )

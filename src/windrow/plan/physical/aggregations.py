@@ -6,7 +6,7 @@ from windrow.model.accumulation import Accumulation
 from windrow.model.expr import Column, Expr
 from windrow.model.policies import StateHome
 from windrow.model.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, UNKNOWN, DataType
-from windrow.model.window_kinds import MovingKind
+from windrow.model.window_kinds import FixedKind, MovingKind
 from windrow.plan.physical.facts import RunFacts
 from windrow.plan.physical.renames import emission_renames, form_of, part_names
 from windrow.plan.physical.spec import Choice
@@ -14,6 +14,8 @@ from windrow.plan.physical.strategies import Finish, Merge, Pass, State, Totals
 from windrow.plan.sharing import SharedAggregation
 from windrow.plan.stages import Aggregate, Job, PartialShape, Read
 
+# From more tasks than these, it takes longer to merge what each has than to bring it together first.
+MOST_SHARES = 8
 _NUMBERS = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
 
 
@@ -68,9 +70,14 @@ def state_choice(stage: Aggregate, facts: RunFacts) -> Choice:
 def merge_choice(stage: Aggregate, state: Choice) -> Choice:
     if state.strategy is State.EXECUTORS:
         return Choice(Merge.EXCHANGE, "the rows of a group go to the bucket that holds it")
-    if stage.partial_shape is PartialShape.SLICES:
-        return Choice(Merge.STATE, "slices are put together when a window closes; those of more than 8 tasks are merged before")
-    return Choice(Merge.EXCHANGE, "what is emitted before a window closes needs every partial of a group")
+    if stage.partial_shape is not PartialShape.SLICES:
+        return Choice(Merge.EXCHANGE, "what is emitted before a window closes needs every partial of a group")
+    if not isinstance(stage.window, FixedKind):
+        return Choice(Merge.EXCHANGE, "the bounds of a window are made of whole slices")
+    if stage.is_exact:
+        return Choice(Merge.EXCHANGE, "rows are judged by the watermark of their own, and a batch is merged piece by piece")
+    reason = f"slices are put together when a window closes; those of more than {MOST_SHARES} tasks are brought together before"
+    return Choice(Merge.STATE, reason, otherwise=Merge.EXCHANGE)
 
 
 def totals_choice(stage: Aggregate, job: Job, facts: RunFacts, state: Choice) -> Choice:

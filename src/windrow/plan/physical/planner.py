@@ -9,7 +9,7 @@ from windrow.model.policies import MissingTableRow
 from windrow.plan.physical.aggregations import aggregate_choices, is_on_executors, is_shared_now
 from windrow.plan.physical.facts import NO_WISHES, RunFacts, expected_facts
 from windrow.plan.physical.renames import driver_columns, is_only_renamed
-from windrow.plan.physical.scans import accounting_choice, cache_choice, scan_choice, sink_counted_stage, sole_join
+from windrow.plan.physical.scans import accounting_choice, cache_choice, scan_choice, sink_counted_stage
 from windrow.plan.physical.spec import Choice, OperatorSpec, PhysicalPlan
 from windrow.plan.physical.strategies import Accounting, Load, Lookup, Over, Projection, Rows, Sides, Sink, State
 from windrow.plan.sharing import SharedAggregation, shared_aggregations
@@ -38,7 +38,7 @@ from windrow.plan.stages import (
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 
 # Calls that one ordinary frame over the arrival order answers, beside aggregates.
-IN_TURN = frozenset({"LAG", "LEAD", "ROW_NUMBER", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "FIRST", "LAST"})
+_IN_TURN = frozenset({"LAG", "LEAD", "ROW_NUMBER", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE", "FIRST", "LAST"})
 
 
 def physical_plan(job: Job, facts: RunFacts | None = None) -> PhysicalPlan:
@@ -88,9 +88,9 @@ class _Planner:
             case UnionAll() | InsertUnion():
                 return (Choice(Rows.UNION, "its inputs are read as one"),)
             case Expect(input=given):
-                is_there = driver_columns(self._job.stage(given), self._job) is not None
-                where = "are in the driver" if is_there else "are kept for the batch, to be counted and passed on"
-                return (Choice(Rows.JUDGE, f"the rows of {given} {where}"),)
+                if driver_columns(self._job.stage(given), self._job) is not None:
+                    return (Choice(Rows.JUDGE_IN_DRIVER, f"the rows of {given} are there"),)
+                return (Choice(Rows.JUDGE_ON_EXECUTORS, f"the rows of {given} are there, to be counted and passed on"),)
             case UpsertTable():
                 reason = "joins look it up as it stands after the rows of a batch"
                 return Choice(Rows.LATEST, reason), Choice(State.DRIVER, "tables that queries make are held there")
@@ -134,12 +134,12 @@ class _Planner:
 
     @staticmethod
     def _over(stage: OverAggregate) -> tuple[Choice, ...]:
-        choices = tuple(dict.fromkeys(_over_calls(look) for look in stage.over_calls))
+        choices = tuple(_over_calls(look) for look in stage.over_calls)
         return (*choices, Choice(State.DRIVER, "rows that calls look back at are held there")) if stage.keeps_rows else choices
 
     def _stream_join(self, stage: StreamJoin) -> tuple[Choice, ...]:
         sides = [self._job.stage(side.input) for side in (stage.left, stage.right)]
-        collected = [isinstance(side, Read) and sole_join(side, self._job) is not None for side in sides]
+        collected = [isinstance(side, Read) and self._accounting[side.name].strategy is Accounting.IN_DRIVER for side in sides]
         held = Choice(State.DRIVER, "rows that can still be joined are held there")
         if all(collected):
             return Choice(Sides.COLLECTED_AT_ONCE, "no other statement reads them, so one reading serves the accounts and the join"), held
@@ -177,11 +177,11 @@ def _over_calls(look: OverCalls) -> Choice:
         return Choice(Over.EMISSION, "the rows of a partition belong to one window and come out together")
     orders = {over.spec.order_by for _, over in look.calls}
     frames = [over.spec.frame for _, over in look.calls]
-    is_plain = all(over.call.name.upper() in IN_TURN or find_aggregate(over.call) is not None for _, over in look.calls)
+    is_plain = all(over.call.name.upper() in _IN_TURN or find_aggregate(over.call) is not None for _, over in look.calls)
     if not is_plain or any(frame is not None and frame.is_range for frame in frames):
         return Choice(Over.PAIRS, "some call is a ranking or has a RANGE frame, over the rows that had arrived by then")
     if orders == {()}:
         return Choice(Over.ARRIVAL_ORDER, "no call asks for another order")
     if len(orders) > 1 or len(next(iter(orders))) != 1 or any(key.descending for key in next(iter(orders))):
         return Choice(Over.PAIRS, "the calls ask for an order that rows do not arrive in")
-    return Choice(Over.ARRIVAL_ORDER_OR_PAIRS, "each batch tells whether its rows arrived in that order")
+    return Choice(Over.ARRIVAL_ORDER, "each batch tells whether its rows arrived in that order", otherwise=Over.PAIRS)

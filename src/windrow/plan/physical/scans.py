@@ -20,7 +20,7 @@ ARROW_TYPES = frozenset({"STRING", "TINYINT", "SMALLINT", "INT", "BIGINT", "DOUB
 
 
 def accounting_choice(read: Read, job: Job, facts: RunFacts, shared: dict[str, SharedAggregation]) -> Choice:
-    if sole_join(read, job) is not None:
+    if has_sole_join(read, job):
         return Choice(Accounting.IN_DRIVER, "a join is its only reader and takes all of its rows to the driver", _readers(read, job))
     counted = sink_counted_stage(job)
     if counted is not None and counted[1].name in facts.counting_sinks:
@@ -91,8 +91,8 @@ def scan_choice(read: Read, job: Job, facts: RunFacts, is_read_in_driver_pass: b
     decoding = decoding_choice(pruned, source)
     is_alone = len(job.reads) == 1 and not facts.has_ticks
     if source.has_fast_scan and is_alone and is_read_in_driver_pass and pruned.projected_columns is None:
-        rest = "by Arrow" if decoding.strategy is Scan.ARROW_JSON else "by Spark's parser"
-        return Choice(Scan.JSON_FILES, f"that is fastest; a batch with a line that is not one flat object is read as text, {rest}")
+        reason = "that is fastest; a batch with a line that is not one flat object is read as text"
+        return Choice(Scan.JSON_FILES, reason, otherwise=decoding.strategy)
     return decoding
 
 
@@ -139,12 +139,11 @@ def sink_counted_stage(job: Job) -> tuple[Read, FilterProject] | None:
             return None
 
 
-def sole_join(read: Read, job: Job) -> tuple[StreamJoin, int] | None:
-    """The join, and the side of it, that alone reads a source. A strict join is not asked of rows that are set aside:
-    what they hold may stop it.
+def has_sole_join(read: Read, job: Job) -> bool:
+    """Whether a join alone reads a source, as one of its sides. A strict join is not asked of rows that are set aside: what they hold
+    may stop it.
     """
     readers = job.readers_of(read.name)
     if len(readers) != 1 or not isinstance(join := readers[0], StreamJoin) or join.is_strict or read.constraints:
-        return None
-    sides = [side.input for side in (join.left, join.right)]
-    return (join, sides.index(read.name)) if sides.count(read.name) == 1 else None
+        return False
+    return [side.input for side in (join.left, join.right)].count(read.name) == 1

@@ -17,6 +17,10 @@ class Strategy(Enum):
         """For programs: the name of the way, in small letters."""
         return self.name.lower()
 
+    def __str__(self) -> str:
+        """As the record of a batch has it."""
+        return f"{self.choice}: {self.key}"
+
 
 class Scan(Strategy):
     """How the rows of a source are decoded."""
@@ -56,7 +60,7 @@ class Pass(Strategy):
 class Merge(Strategy):
     """Where the partial aggregates of different tasks are merged."""
 
-    STATE = "by the state: each task gives its groups, without an exchange"
+    STATE = "by the state, without an exchange"
     EXCHANGE = "by the executors, after an exchange"
 
 
@@ -93,7 +97,6 @@ class Over(Strategy):
 
     EMISSION = "a window function over the rows that are emitted together"
     ARRIVAL_ORDER = "a window function in arrival order"
-    ARRIVAL_ORDER_OR_PAIRS = "a window function in arrival order, else each row is paired with those that arrived before it"
     PAIRS = "each row is paired with those that arrived before it"
 
 
@@ -120,7 +123,8 @@ class Rows(Strategy):
     UNNEST = "rows are taken out of the windows that hold them, in the driver"
     PASS_ON = "rows are passed on as they are"
     UNION = "a union of Spark, by name"
-    JUDGE = "each is judged by the constraints of its stream"
+    JUDGE_IN_DRIVER = "each is judged by the constraints of its stream; they stay in the driver"
+    JUDGE_ON_EXECUTORS = "each is judged by the constraints of its stream, and kept for the length of a batch"
     LATEST = "the latest row of each key, in the driver"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.observe.ledger import Ledger, TakenBack
 from windrow.observe.traces import Producers
+from windrow.plan.physical.strategies import Sink
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.measurements import BatchMeasurements
 from windrow.spark.query.flow import Flow
@@ -63,6 +64,8 @@ class BatchResult:
 
     batch_id: int
     outputs: dict[str, Flow] = field(default_factory=dict)
+    # How the plan has the sinks get their rows, by statement.
+    sinks: dict[str, Sink] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     change: Change | None = None

@@ -78,7 +78,7 @@ class BatchRecorder:
             bytes_out=measured.bytes_out,
             passed=measured.rows_in,
             seconds=measured.seconds,
-            strategies=tuple(f"{choice.strategy.choice}: {choice.strategy.key}" for choice in spec.choices),
+            strategies=tuple(str(choice.strategy) for choice in spec.distinct),
             rows_held=held.rows,
             bytes_held=held.bytes,
             home="driver" if is_here else "executors",

@@ -177,11 +177,8 @@ class LedgerWriter:
             result.dead_letters.extend(letters)
 
     def record_filtered_rows(self, stage: FilterProject, source: Flow, ledger: Ledger) -> None:
-        """Rows in and out of a statement that reads another one."""
+        """Rows in and out of a statement that reads another one: a job of its own."""
         condition = "true" if stage.where is None else f"coalesce({to_sql(stage.where)}, false)"
-        if source.table is not None and stage.where is None:
-            record_filter(ledger, stage.name, source.table.num_rows, source.table.num_rows)
-            return
         row = source.as_frame(self._spark).selectExpr("count(1) AS n", f"count_if({condition}) AS p").collect()[0]
         record_filter(ledger, stage.name, row["n"], row["p"])
 

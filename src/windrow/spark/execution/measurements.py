@@ -21,6 +21,7 @@ from windrow.observe.distribution import COUNTS, LATENCIES, SECONDS, Distributio
 from windrow.observe.ledger import Ledger
 from windrow.observe.status import Measured
 from windrow.plan.physical import OperatorSpec, PhysicalPlan
+from windrow.plan.physical.strategies import Strategy
 from windrow.plan.stages import LoadTable, LookupJoin, Read, Write, row_inputs
 from windrow.windowing.columns import COUNT, EMISSION, FINAL
 
@@ -75,6 +76,8 @@ class BatchMeasurements:
     # Of the rows that were written out of the driver: seconds since their event time, by statement.
     latencies: dict[str, Distribution] = field(default_factory=dict)
     sinks: dict[str, float] = field(default_factory=dict)
+    # Which of the ways in the plan each operator took.
+    ways: dict[str, set[Strategy]] = field(default_factory=dict)
     _seconds: dict[Phase, float] = field(default_factory=lambda: dict.fromkeys(Phase, 0.0))
     _phase: Phase = Phase.PLAN
     _operator: str | None = None
@@ -111,6 +114,10 @@ class BatchMeasurements:
         finally:
             self._operator = outer
             self.operators.setdefault(name, OperatorMeasurement()).seconds += time.monotonic() - started
+
+    def take_way(self, name: str, way: Strategy) -> None:
+        """Told by the code that goes this way, not by whoever sends it there."""
+        self.ways.setdefault(name, set()).add(way)
 
     def take_flow(self, name: str, flow: Flow | None) -> None:
         """What an operator gave, as far as that is known: rows on the executors are not counted for it."""
@@ -189,12 +196,15 @@ class RunMeasurements:
     phases: dict[str, float] = field(default_factory=lambda: {phase.value: 0.0 for phase in Phase})
     operators: dict[str, OperatorMeasurement] = field(default_factory=dict)
     evicted: int = 0
+    ways: dict[str, set[Strategy]] = field(default_factory=dict)
     completed: dict[str, int] = field(default_factory=dict)
     _distributions: dict[tuple[str, tuple[str, ...]], Distribution] = field(default_factory=dict)
 
     def add(self, batch: BatchMeasurements, rows: int = 0) -> None:
         self._distribute(batch, rows)
         self.evicted += batch.evicted
+        for name, ways in batch.ways.items():
+            self.ways.setdefault(name, set()).update(ways)
         for name, closed in batch.closed.items():
             self.completed[name] = self.completed.get(name, 0) + closed.count
         for phase, seconds in batch.phases.items():

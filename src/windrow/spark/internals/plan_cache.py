@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -42,8 +42,13 @@ _KNOWN = {
 }
 _AGGREGATES = {"HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"}
 _BETWEEN_AGGREGATES = {"WholeStageCodegenExec", "InputAdapter", "SortExec"}
-# From so many tasks, groups are rather put together by the executors than taken as they are.
-_MOST_SHARES = 8
+
+
+class Collected(NamedTuple):
+    """The rows of a query. ``is_merged``: what different tasks have of a group was brought together."""
+
+    table: pa.Table
+    is_merged: bool = True
 
 
 def probe(spark: SparkSession) -> None:
@@ -81,8 +86,8 @@ class CachedPlan:
         plan = given._jdf.logicalPlan()
         return kind_of(plan) == "LogicalRDD" and _is_anyhow(plan) and plan.schema().json() == self.shape
 
-    def run(self, given: DataFrame, values: Sequence[int], *, in_shares: bool = False, is_fused: bool = True) -> pa.Table:
-        """``in_shares``: a group may come several times, once from each task that has rows of it.
+    def run(self, given: DataFrame, values: Sequence[int], *, unmerged_upto: int = 0, is_fused: bool = True) -> Collected:
+        """``unmerged_upto``: of up to so many tasks a group may come several times, once from each task that has rows of it.
 
         ``is_fused``: the plan is put on top of the source scan, where that can be.
         """
@@ -90,13 +95,13 @@ class CachedPlan:
             for array in arrays:
                 array.setLong(0, value)
         rows = given._jdf.logicalPlan().rdd()
-        left_out = self.exchange if in_shares and rows.getNumPartitions() <= _MOST_SHARES else None
+        left_out = self.exchange if unmerged_upto and rows.getNumPartitions() <= unmerged_upto else None
         fused = self.fusion.of(given, rows) if is_fused else None
         plan = self.leaf_of(rows) if fused is None else fused
         for place, operator in enumerate(self.above):
             if place != left_out:
                 plan = over(operator, plan, self.no_children)
-        return collect_plan(self.frame, plan, self.schema)
+        return Collected(collect_plan(self.frame, plan, self.schema), left_out is None)
 
 
 def cache_plan(given: DataFrame, template: str, values: Sequence[int], make: Callable[[str], DataFrame]) -> CachedPlan | None:

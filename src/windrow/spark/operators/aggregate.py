@@ -14,8 +14,9 @@ from windrow.model.fate import Fate
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.plan.physical import RunFacts
+from windrow.plan.physical.aggregations import MOST_SHARES
 from windrow.plan.physical.scans import has_own_clock
-from windrow.plan.physical.strategies import Pass, State, Totals
+from windrow.plan.physical.strategies import Finish, Merge, Pass, State, Totals
 from windrow.plan.stages import Aggregate
 from windrow.plan.window_cut import WindowCut
 from windrow.spark.execution.batch import BatchContext, WindowActivity
@@ -73,8 +74,8 @@ class AggregateOperator(Operator[Aggregate]):
         rows: pa.Table | None = None
         before = self._tick_before(batch)
         if source is not None:
-            is_shared = self.spec.chosen(Pass) is Pass.SHARED
-            rows = self._shared_rows(source, before, batch) if is_shared else self._own_rows(source, before, batch)
+            which = self.spec.chosen(Pass)
+            rows = self._shared_rows(source, before, batch) if which is Pass.SHARED else self._own_rows(source, before, batch)
         marks = self.context.marks
         if has_own_clock(stage):
             marks.advance(marks.root_of(stage).name, batch.reached.get(stage.name, {}), batch, own_clock(stage))
@@ -96,6 +97,7 @@ class AggregateOperator(Operator[Aggregate]):
         """The executors' part: one job. Gives the rows for the step and books everything else."""
         stage = self.stage
         direct = self.context.plan.accounts_for(stage.name) if self.spec.chosen(Pass) is Pass.SOURCE else None
+        self.took(Pass.OWN if direct is None else Pass.SOURCE, run)
         given = source.as_select(self.context.spark)
         request = self._pass.request(given, watermark, direct, run)
         backend = self._backend(run)
@@ -103,15 +105,20 @@ class AggregateOperator(Operator[Aggregate]):
         takes_headers = self.spec.chosen(State) is State.EXECUTORS
         types = None if runs is None else runs.types
         request = replace(request, visible=source.columns, takes_headers=takes_headers, row_types=types)
+        unmerged_upto = MOST_SHARES if self.spec.chosen(Merge) is Merge.STATE else 0
 
         def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:
-            return backend.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict)
+            return backend.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict, unmerged_upto=unmerged_upto)
 
         def ask(rows: LazyRelation) -> Gathered:
             asked = replace(request, columns=rows.columns)
             return self._pass.ask(asked, run, partial(gather, rows)) if runs is None else self._pass.run_up(asked, rows, runs)
 
-        found = self._pass.scan(given, ask)
+        found = self._pass.scan(given, ask, run)
+        if self.spec.choice(Merge) is not None:
+            self.took(Merge.EXCHANGE if found.is_merged else Merge.STATE, run)
+        if self.spec.choice(Totals) is not None:
+            self.took(Totals.SPARK_WINDOW if runs is None else Totals.DRIVER, run)
         fed = self._pass.unpacked(found.books)
         self._pass.book_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
@@ -131,6 +138,7 @@ class AggregateOperator(Operator[Aggregate]):
     def _shared_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
         stage = self.stage
         direct = self.context.plan.accounts_for(stage.name)
+        self.took(Pass.SHARED, run)
         shared = self.context.shared_passes[stage.name]
         fed = shared.partials(stage, source, watermark, direct, run)
         self._book_statement(fed, watermark, direct is not None, run)
@@ -171,7 +179,9 @@ class AggregateOperator(Operator[Aggregate]):
     def _step(self, rows: pa.Table | None, tick: BatchTime, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
         open_account(ledger, stage.statement)
-        taken = self._backend(run).step(rows, tick, run.batch.batch_id)
+        backend = self._backend(run)
+        self.took(State.DRIVER if isinstance(backend, DriverState) else State.EXECUTORS, run)
+        taken = backend.step(rows, tick, run.batch.batch_id)
         run.steps[stage.name] = taken.given
         if run.batch.producers is not None and taken.given.rows is not None:
             run.batch.producers.see(traceparents(stage, taken.given.rows))
@@ -197,7 +207,7 @@ class AggregateOperator(Operator[Aggregate]):
             emissions = self._apply_having(emissions, tick, run)
         if not emissions.num_rows:
             return
-        table = self._finisher.finish(emissions, run.batch.now)
+        table = self._finished(emissions, run)
         flow = Flow(tuple(item.name for item in stage.items), table=table)
         flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
         assert flow.table is not None
@@ -205,6 +215,13 @@ class AggregateOperator(Operator[Aggregate]):
         record_emitted(ledger, stage.statement, flow.table.num_rows, activity.emitted)
         if flow.table.num_rows:
             run.flows[stage.name] = flow
+
+    def _finished(self, emissions: pa.Table, run: BatchContext) -> pa.Table:
+        if self.spec.chosen(Finish) is Finish.RENAME:
+            self.took(Finish.RENAME, run)
+            return self._finisher.renamed(emissions, run.batch.now)
+        self.took(Finish.SPARK_SELECT, run)
+        return self._finisher.evaluated(emissions, run.batch.now)
 
     def _after_earlier(self, earlier: Flow, own: Flow | None, cut: WindowCut) -> Flow:
         """The rows of windows that an earlier text keeps, and after them those of this one, in the columns of this one."""
@@ -244,7 +261,9 @@ class AggregateOperator(Operator[Aggregate]):
         return self.context.marks.of(self.stage, state.clocks, state.counters)
 
     def _backend(self, run: BatchContext) -> StateBackend:
-        return self.context.state_backends.of(self.stage, self.context.steps[self.name], run.state, run.counters, run.batch.batch_id)
+        where, step = self.spec.chosen(State), self.context.steps[self.name]
+        assert where is not None, "groups are held somewhere"
+        return self.context.state_backends.of(where, self.stage, step, run.state, run.counters, run.batch.batch_id)
 
     def _apply_having(self, table: pa.Table, tick: BatchTime, run: BatchContext) -> pa.Table:
         """Keep what HAVING lets out, take back what it lets out no more, and number only what is emitted."""

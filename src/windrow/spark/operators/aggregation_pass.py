@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.plan.physical.scans import has_own_clock
-from windrow.plan.physical.strategies import Scan
+from windrow.plan.physical.strategies import Accounting, Scan
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, Read
 from windrow.spark.compile.event_time import own_time_sql
@@ -41,13 +41,15 @@ class AggregationPass:
         self._own_time_sql: str | None = None
         self._quick = SpeculativeScan()
 
-    def scan(self, given: LazyRelation, ask: Callable[[LazyRelation], Gathered]) -> Gathered:
+    def scan(self, given: LazyRelation, ask: Callable[[LazyRelation], Gathered], run: BatchContext) -> Gathered:
         """Ask for the rows, in the fastest way first where their source has several."""
         source = self._context.plan.of(self._stage.input)
-        if source.chosen(Scan) is Scan.JSON_FILES:
-            self._given, found = self._quick.ask(self._stage.input, given, ask)
-        else:
-            self._given, found = given, ask(given)
+        if source.chosen(Scan) is not Scan.JSON_FILES:
+            self._given = given
+            return ask(given)
+        self._given, found = self._quick.ask(source.name, given, ask)
+        if self._given.scan is not None:
+            run.batch.measured.take_way(source.name, self._given.scan)
         return found
 
     def ask(self, request: PartialAggregation, run: BatchContext, gather: Callable[[Callable[[str], str]], Gathered]) -> Gathered:
@@ -116,6 +118,7 @@ class AggregationPass:
 
     def book_source(self, direct: str | None, fed: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
         if direct is not None:
+            run.batch.measured.take_way(direct, Accounting.IN_AGGREGATION)
             self._context.marks.advance(direct, greatest(fed, partitions), run)
             self._context.ledger.record_source(direct, fed, run.batch.batch_id, run.result)
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from windrow.observe.status import EXECUTORS, StateSize
 from windrow.plan.physical import OperatorSpec, PhysicalPlan, RunFacts
+from windrow.plan.physical.strategies import State, Strategy
 from windrow.plan.stages import Job, Stage
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -76,6 +77,10 @@ class Operator(ABC, Generic[AnyStage]):
     def process(self, batch: BatchContext) -> None:
         """Take the input of a batch from ``batch.flows`` and put the output there. An input that brought nothing may be missing."""
 
+    def took(self, way: Strategy, batch: BatchContext) -> None:
+        """Note a way that this operator goes, where it goes it."""
+        batch.batch.measured.take_way(self.name, way)
+
     def found_out(self, facts: RunFacts, state: JobState) -> RunFacts:  # noqa: ARG002 - for operators that learn something
         """The facts of the run, with what this operator has learned by now: the plan of the next batch goes by them."""
         return facts
@@ -114,6 +119,7 @@ class Operator(ABC, Generic[AnyStage]):
 
     def keep(self, rows: pa.Table | None, batch: BatchContext) -> None:
         """Rows for the state of a stage that knows no windows: its step is asked when something changes, not by the watermark."""
+        self.took(State.DRIVER, batch)
         tick = BatchTime(None, None, batch.batch.now)
         outcome = self.context.steps[self.name].step(batch.state.tables.get(self.name, {}), batch.state.take_schema(self.name, rows), tick)
         batch.tables[self.name] = outcome.state

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import TOPIC_NUMBER
-from windrow.plan.physical.scans import sole_join
-from windrow.plan.stages import Job
+from windrow.plan.physical import PhysicalPlan
+from windrow.plan.stages import Job, StreamJoin
 from windrow.spark.compile.expressions import quote
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.ledger_writer import LedgerWriter
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 class CollectedScans:
-    """``joins`` are the join and the side of it (0: left, 1: right) that alone reads a source."""
+    """Those that the plan has counted in the driver."""
 
     def __init__(self, job: Job, ledger: LedgerWriter, marks: Watermarks) -> None:
         self._reads = {read.name: read for read in job.reads}
         self._ledger = ledger
         self._marks = marks
-        self._joins = {read.name: found for read in job.reads if (found := sole_join(read, job)) is not None}
 
-    def collect(self, batch: BatchContext) -> None:
+    def collect(self, plan: PhysicalPlan, batch: BatchContext) -> None:
         """The rows of all such sources, at the same time and once a batch: each is often one file, which is work for one core."""
         from pyspark import inheritable_thread_target
 
         if batch.are_sides_collected:
             return
         batch.are_sides_collected = True
-        wanted = {name: self._side(name, rows, batch) for name, rows in batch.batch.rows.items() if name in self._joins}
+        joins = plan.collected
+        wanted = {name: self._side(name, *joins[name], rows, batch) for name, rows in batch.batch.rows.items() if name in joins}
         if len(wanted) < 2:
             batch.sides.update({name: frame.toArrow() for name, frame in wanted.items()})
             return
@@ -45,8 +45,7 @@ class CollectedScans:
             tasks = {name: pool.submit(inheritable_thread_target(frame.sparkSession)(frame.toArrow)) for name, frame in wanted.items()}
             batch.sides.update({name: task.result() for name, task in tasks.items()})
 
-    def _side(self, name: str, given: LazyRelation, batch: BatchContext) -> DataFrame:
-        stage, index = self._joins[name]
+    def _side(self, name: str, stage: StreamJoin, index: int, given: LazyRelation, batch: BatchContext) -> DataFrame:
         read, clock = self._reads[name], batch.before[name]
         rows = self._ledger.mark_late_at_source(read, given, clock, batch.batch.now)
         # Which rows keep their text is for the join to say.

@@ -35,17 +35,12 @@ _GOES_WITH = "_goes_with"  # headers after the changes that the statement makes
 
 
 class Finisher:
-    """Turns the emissions of one stage into rows. What needs no expression is only renamed, without a Spark job."""
+    """Turns the emissions of one stage into a table with the visible columns and every system column an emission has."""
 
     def __init__(self, spark: SparkSession, stage: Aggregate, tables: ReferenceTables) -> None:
         self._spark = spark
         self._tables = tables
         self._stage = stage
-        self._renames = emission_renames(stage)
-
-    def finish(self, emissions: pa.Table, arrival: int) -> pa.Table:
-        """A table with the visible columns and every system column an emission has."""
-        return self._rename(emissions, arrival) if self._renames is not None else self._evaluate(emissions, arrival)
 
     def let_out(self, emissions: pa.Table) -> pa.ChunkedArray:
         """Whether HAVING lets each emission out, in order."""
@@ -61,9 +56,11 @@ class Finisher:
         frame = frame.selectExpr("*", *(f"{finish_sql(item, types)} AS {quote(item.slot)}" for item in self._stage.aggregates))
         return with_subquery_values(frame, self._stage.subqueries, self._tables)
 
-    def _rename(self, table: pa.Table, arrival: int) -> pa.Table:
-        assert self._renames is not None
-        columns = {name: table[source] for name, source in self._renames}
+    def renamed(self, table: pa.Table, arrival: int) -> pa.Table:
+        """Without a Spark job: where no item is more than a name."""
+        renames = emission_renames(self._stage)
+        assert renames is not None, "there are expressions to evaluate"
+        columns = {name: table[source] for name, source in renames}
         for name in SYSTEM:
             columns[name] = table[name]
         keys = [name for name, _ in self._stage.keys]
@@ -74,7 +71,7 @@ class Finisher:
         columns[SEQ] = table[SEQ]
         return pa.table(list(columns.values()), names=list(columns))
 
-    def _evaluate(self, table: pa.Table, arrival: int) -> pa.Table:
+    def evaluated(self, table: pa.Table, arrival: int) -> pa.Table:
         with strictness(self._spark, self._stage.is_strict):
             return self._select(table, arrival)
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.model.constraint import Constraint, OnViolation, judging, warning
 from windrow.model.fate import FIRST_VIOLATION
+from windrow.plan.physical.strategies import Rows
 from windrow.plan.stages import Expect
 from windrow.spark.compile.constraints import fate_sql, violates_sql
 from windrow.spark.execution.batch import BatchContext
@@ -46,7 +47,10 @@ class ExpectOperator(Operator[Expect]):
         if source is None:
             return
         with strictness(self.context.spark, self.stage.is_strict):
-            judged = self._in_driver(source, source.table) if source.table is not None else self._on_executors(source, batch)
+            if self.spec.chosen(Rows) is Rows.JUDGE_IN_DRIVER:
+                judged = self._in_driver(source, batch)
+            else:
+                judged = self._on_executors(source, batch)
         self._settle(judged, batch)
         if judged.good.table is None or judged.good.table.num_rows:
             batch.flows[self.name] = judged.good
@@ -61,8 +65,10 @@ class ExpectOperator(Operator[Expect]):
             return Flow(tuple(column.name for column in self.stage.columns), table=again.toArrow())
         return Flow(source.columns, source.as_frame(self.context.spark).unionByName(again, allowMissingColumns=True))
 
-    def _in_driver(self, source: Flow, table: pa.Table) -> _Judged:
+    def _in_driver(self, source: Flow, batch: BatchContext) -> _Judged:
         """Spark gives verdicts only: the rows stay what they are, in their order."""
+        self.took(Rows.JUDGE_IN_DRIVER, batch)
+        table = source.as_table(self.context.spark)
         placed = table.append_column(_PLACE, pa.array(range(table.num_rows), pa.int64()))
         frame = self.context.spark.createDataFrame(placed).coalesce(1)
         told = frame.selectExpr(_PLACE, *self._asked(frame)).toArrow().sort_by(_PLACE)
@@ -77,6 +83,7 @@ class ExpectOperator(Operator[Expect]):
         """Kept for the batch: they are counted here, and read by whoever is next."""
         from pyspark.sql import functions as F
 
+        self.took(Rows.JUDGE_ON_EXECUTORS, batch)
         given = source.as_frame(self.context.spark)
         frame = given.selectExpr("*", *self._asked(given)).persist()
         batch.cached.append(frame)

@@ -16,7 +16,7 @@ from windrow.spark.compile.event_time import own_time_sql
 from windrow.spark.compile.expressions import quote, sort_sql, to_sql
 from windrow.spark.compile.headers import headers_sql
 from windrow.spark.execution.batch import BatchContext
-from windrow.spark.execution.ledger_writer import passes_sql, record_limited
+from windrow.spark.execution.ledger_writer import passes_sql, record_filter, record_limited
 from windrow.spark.operators.base import Operator
 from windrow.spark.operators.limit import limited
 from windrow.spark.operators.sink_row_counter import SinkRowCounter
@@ -40,15 +40,31 @@ class FilterProjectOperator(Operator[FilterProject]):
         if accounting is Accounting.WHILE_SINK_READS:
             self._process_counted(source, batch)
             return
+        self._count(accounting, source, batch)
         spark = self.context.spark
-        if accounting is not Accounting.WITH_SOURCE:
-            self.context.ledger.record_filtered_rows(stage, source, batch.result.ledger)
-        flow = _renamed(stage, source) if self.spec.chosen(Projection) is Projection.RENAME else None
-        flow = filter_project(spark, stage, source) if flow is None else flow
+        if self.spec.chosen(Projection) is Projection.RENAME:
+            self.took(Projection.RENAME, batch)
+            flow = renamed(stage, source, spark)
+        else:
+            self.took(Projection.SPARK_SELECT, batch)
+            flow = filter_project(spark, stage, source)
         flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
         if stage.limit is not None:
             record_limited(batch.result.ledger, stage.name, flow)
         batch.flows[stage.name] = flow
+
+    def _count(self, accounting: Accounting | None, source: Flow, batch: BatchContext) -> None:
+        stage, ledger = self.stage, batch.result.ledger
+        match accounting:
+            case Accounting.WITH_SOURCE:
+                self.took(Accounting.WITH_SOURCE, batch)
+            case Accounting.FROM_TABLE:
+                self.took(Accounting.FROM_TABLE, batch)
+                rows = source.as_table(self.context.spark).num_rows
+                record_filter(ledger, stage.name, rows, rows)
+            case _:
+                self.took(Accounting.OWN_JOB, batch)
+                self.context.ledger.record_filtered_rows(stage, source, ledger)
 
     def _process_counted(self, source: Flow, batch: BatchContext) -> None:
         """The accounts of the source wait until its rows were read by the sink."""
@@ -56,6 +72,7 @@ class FilterProjectOperator(Operator[FilterProject]):
         read, given = self.context.job.stage(stage.input), source.rows
         assert isinstance(read, Read)
         assert given is not None
+        self.took(Projection.SPARK_SELECT, batch)
         marks = ledger.marks(read, tuple(given.schema.names), batch.clocks[read.name])
         flow = filter_project_counted(self.context.spark, stage, source, marks)
         assert flow.frame is not None
@@ -66,6 +83,8 @@ class FilterProjectOperator(Operator[FilterProject]):
             if books.found is None:
                 books.read_alone()
             assert books.found is not None
+            for name in (read.name, stage.name):
+                batch.batch.measured.take_way(name, Accounting.WHILE_SINK_READS)
             reached = ledger.record_after_write(read, stage.name, books.found, given, batch.result)
             self.context.marks.advance(read.name, reached, batch)
 
@@ -78,21 +97,18 @@ def filter_project(spark: SparkSession, stage: FilterProject, source: Flow) -> F
         return _derive(frame, stage, source)
 
 
-def _renamed(stage: FilterProject, source: Flow) -> Flow | None:
+def renamed(stage: FilterProject, source: Flow, spark: SparkSession) -> Flow:
     """Rows that are in the driver and only get other names need no Spark job."""
-    table = source.table
-    is_plain = stage.where is None and not stage.order_by and stage.key is None and not stage.headers
-    if table is None or not is_plain or "_key" not in table.column_names:
-        return None
+    table = source.as_table(spark)
     columns: dict[str, str] = {}
     for item in stage.items:
         match item.expr:
             case None:
                 columns.update({name: name for name in source.columns})
-            case Column(name=name, qualifier=None) if name in table.column_names and item.name.lower() not in _RESERVED:
+            case Column(name=name):
                 columns[item.name] = name
             case _:
-                return None
+                raise AssertionError(f"{item.name} is more than a name")
     travelling = {name: name for name in TRAVELLING if name in table.column_names}
     return Flow(tuple(columns), table=pa.table({new: table[old] for new, old in {**columns, **travelling}.items()}))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windrow.plan.physical.strategies import Accounting
 from windrow.plan.physical.strategies import Lookup as LookupStrategy
 from windrow.plan.stages import Lookup, LookupJoin, UpsertTable
 from windrow.spark.execution.batch import BatchContext
@@ -28,14 +29,17 @@ class LookupJoinOperator(Operator[LookupJoin]):
     def process(self, batch: BatchContext) -> None:
         stage, source = self.stage, batch.flows.get(self.stage.stream.input)
         if self.spec.chosen(LookupStrategy) is LookupStrategy.BROADCAST_AND_RETRY:
+            self.took(LookupStrategy.BROADCAST_AND_RETRY, batch)
             self._wait(source, batch)
         elif source is not None:
+            self.took(LookupStrategy.BROADCAST, batch)
             spark, tables = self.context.spark, self.context.tables
             self._hand_on(look_up(spark, stage, source, lambda lookup: self._looked_up(lookup, batch), tables), batch)
 
     def _hand_on(self, found: LookedUp, batch: BatchContext) -> None:
         batch.flows[self.name] = found.flow
         if found.total is not None:
+            self.took(Accounting.OWN_JOB, batch)
             record_filter(batch.result.ledger, self.name, found.total, found.total - found.skipped)
 
     def _wait(self, source: Flow | None, batch: BatchContext) -> None:

@@ -5,15 +5,16 @@ So the result does not depend on how rows were cut into batches, whatever order 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 
-from windrow.aggregates import find_aggregate
 from windrow.connectors.runtime import SEQ
 from windrow.model.expr import Frame, Over
-from windrow.plan.physical.planner import IN_TURN
+from windrow.plan.physical.strategies import Over as OverWay
+from windrow.plan.physical.strategies import Strategy
 from windrow.plan.stages import OverAggregate, OverCalls
 from windrow.spark.compile.expressions import frame_sql, sort_sql, to_sql
 from windrow.spark.execution.batch import BatchContext
@@ -54,7 +55,8 @@ class OverAggregateOperator(Operator[OverAggregate]):
             return
         batch.counters.of(stage.name).take_numbers(rows.num_rows)
         kept = batch.state.tables.get(stage.name, {}).get(KEPT)
-        flow = over_aggregate(stage, spark, kept, rows, source.columns, self.context.tables)
+        ways = self._ways(kept, rows, batch)
+        flow = over_aggregate(stage, ways, spark, kept, rows, source.columns, self.context.tables)
         assert flow.table is not None
         self.context.ledger.record_over(stage, source, rows.num_rows, flow.table.num_rows, ledger)
         limited_flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
@@ -62,6 +64,17 @@ class OverAggregateOperator(Operator[OverAggregate]):
         batch.flows[stage.name] = limited_flow
         if stage.keeps_rows:
             self.keep(rows, batch)
+
+    def _ways(self, kept: pl.DataFrame | None, rows: pa.Table, batch: BatchContext) -> list[Strategy]:
+        """How each group of calls is answered; of some, the order of the rows tells."""
+        ways = []
+        for index, (look, choice) in enumerate(zip(self.stage.over_calls, self.spec.choices_of(OverWay), strict=True)):
+            way = choice.strategy
+            if choice.otherwise is not None and not arrived_in_order(index, look, kept, rows):
+                way = choice.otherwise
+            self.took(way, batch)
+            ways.append(way)
+        return ways
 
 
 def rows_in_order(stage: OverAggregate, source: Flow, spark: SparkSession, first: int) -> pa.Table:
@@ -88,9 +101,15 @@ def key_name(look: int, key: int) -> str:
 
 
 def over_aggregate(
-    stage: OverAggregate, spark: SparkSession, kept: pl.DataFrame | None, rows: pa.Table, visible: tuple[str, ...], tables: ReferenceTables
+    stage: OverAggregate,
+    ways: Sequence[Strategy],
+    spark: SparkSession,
+    kept: pl.DataFrame | None,
+    rows: pa.Table,
+    visible: tuple[str, ...],
+    tables: ReferenceTables,
 ) -> Flow:
-    """The output rows of a batch. ``kept`` are the rows held from before."""
+    """The output rows of a batch. ``ways`` has one for each group of calls; ``kept`` are the rows held from before."""
     frame = spark.createDataFrame(rows).coalesce(1).selectExpr("*", f"true AS {IS_NEW}")
     everything = frame
     if kept is not None and kept.height:
@@ -98,25 +117,16 @@ def over_aggregate(
         old = spark.createDataFrame(held).coalesce(1).selectExpr("*", f"false AS {IS_NEW}")
         everything = old.unionByName(frame)
     result = everything.where(IS_NEW)
-    in_turn = [
-        not look.is_at_once and _arrived_in_order(index, look, kept, rows) and all(_is_plain(over) for _, over in look.calls)
-        for index, look in enumerate(stage.over_calls)
-    ]
-    plain = [
-        f"{call} AS {slot}" for index, look in enumerate(stage.over_calls) if in_turn[index] for slot, call in _calls_in_turn(index, look)
-    ]
+    by_way: dict[Strategy, list[tuple[int, OverCalls]]] = {way: [] for way in OverWay}
+    for index, (look, way) in enumerate(zip(stage.over_calls, ways, strict=True)):
+        by_way[way].append((index, look))
+    plain = [f"{call} AS {slot}" for index, look in by_way[OverWay.ARRIVAL_ORDER] for slot, call in _calls_in_turn(index, look)]
     if plain:
         result = everything.selectExpr("*", *plain).where(IS_NEW)
-    together = [
-        f"{_call_at_once(over, index, look)} AS {slot}"
-        for index, look in enumerate(stage.over_calls)
-        for slot, over in look.calls
-        if look.is_at_once
-    ]
+    together = [f"{_call_at_once(over, index, look)} AS {slot}" for index, look in by_way[OverWay.EMISSION] for slot, over in look.calls]
     result = result.selectExpr("*", *together)
-    for index, look in enumerate(stage.over_calls):
-        if not in_turn[index] and not look.is_at_once:
-            result = result.join(_over_result(index, look, everything), on=ORDER, how="left")
+    for index, look in by_way[OverWay.PAIRS]:
+        result = result.join(_over_result(index, look, everything), on=ORDER, how="left")
     result = with_subquery_values(result, stage.subqueries, tables)
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
@@ -124,13 +134,8 @@ def over_aggregate(
     return Flow(tuple(names), table=projected.toArrow().sort_by(SEQ))
 
 
-def _arrived_in_order(index: int, look: OverCalls, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
+def arrived_in_order(index: int, look: OverCalls, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
     """Whether the order that the calls ask for is the order in which the rows arrived, so that no row ever sees a later one."""
-    orders = {over.spec.order_by for _, over in look.calls}
-    if orders == {()}:
-        return True
-    if len(orders) > 1 or any(key.descending for key in next(iter(orders))) or len(next(iter(orders))) != 1:
-        return False
     keys = [key_name(index, j) for j in range(len(look.partition_by))]
     place = order_name(index)
     fresh = frame_of(rows.select([*keys, place, ORDER]))
@@ -142,13 +147,6 @@ def _arrived_in_order(index: int, look: OverCalls, kept: pl.DataFrame | None, ro
 
 def order_name(look: int) -> str:
     return f"_l{look}o"
-
-
-def _is_plain(over: Over) -> bool:
-    """Calls that one ordinary frame over the arrival order answers."""
-    name = over.call.name.upper()
-    frame = over.spec.frame
-    return (name in IN_TURN or find_aggregate(over.call) is not None) and (frame is None or not frame.is_range)
 
 
 def _calls_in_turn(index: int, look: OverCalls) -> list[tuple[str, str]]:

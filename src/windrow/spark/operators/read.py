@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.compute as pc
 
 from windrow.model.fate import Fate
-from windrow.plan.physical.strategies import Accounting, Cache
+from windrow.plan.physical.strategies import Accounting, Cache, Scan
 from windrow.plan.stages import Read
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -22,6 +22,8 @@ class ReadOperator(Operator[Read]):
 
     def process(self, batch: BatchContext) -> None:
         read, accounting = self.stage, self.spec.chosen(Accounting)
+        if self.name in batch.batch.rows:
+            self._tell_scan(batch)
         if accounting is Accounting.IN_DRIVER:
             self._take_collected(batch)
             return
@@ -29,15 +31,28 @@ class ReadOperator(Operator[Read]):
         rows = self._judged(batch)
         if rows is not None:
             if self.spec.chosen(Cache) is Cache.BATCH:
-                frame = rows.frame.persist()
-                batch.cached.append(frame)
-                rows = LazyRelation(frame)
+                rows = self._cached(rows, batch)
+            else:
+                self.took(Cache.NONE, batch)
             batch.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
             if accounting is Accounting.OWN_JOB:
+                self.took(Accounting.OWN_JOB, batch)
                 reached = self.context.ledger.account(read, rows, batch.clocks[read.name], batch.result)
         # Else the operator that does the accounts moves the clock.
         if rows is None or accounting is Accounting.OWN_JOB:
             self.context.marks.advance(read.name, reached, batch)
+
+    def _tell_scan(self, batch: BatchContext) -> None:
+        """Who has another way to these rows tells which one it was."""
+        scan = batch.batch.rows[self.name].scan
+        if scan is not None and self.spec.chosen(Scan) is not Scan.JSON_FILES:
+            self.took(scan, batch)
+
+    def _cached(self, rows: LazyRelation, batch: BatchContext) -> LazyRelation:
+        self.took(Cache.BATCH, batch)
+        frame = rows.frame.persist()
+        batch.cached.append(frame)
+        return LazyRelation(frame)
 
     def _judged(self, batch: BatchContext) -> LazyRelation | None:
         rows = batch.batch.rows.get(self.name)
@@ -45,9 +60,11 @@ class ReadOperator(Operator[Read]):
 
     def _take_collected(self, batch: BatchContext) -> None:
         """A source that a join takes whole: its rows come to the driver, with those of all other such sources at once."""
-        self.context.collected.collect(batch)
+        self.context.collected.collect(self.context.plan, batch)
         reached: dict[int, int] = {}
         if self.name in batch.sides:
+            self.took(Accounting.IN_DRIVER, batch)
+            self.took(Cache.NONE, batch)
             rows, given = batch.sides[self.name], batch.batch.rows[self.name]
             batch.filtered[self.name] = pc.sum(pc.equal(rows[JUDGED], Fate.FILTERED.value)).as_py() or 0
             batch.sides[self.name], reached = self.context.ledger.record_driver_rows(self.stage, rows, given, batch.result)

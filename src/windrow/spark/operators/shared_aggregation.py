@@ -10,7 +10,9 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.model.fate import Fate
+from windrow.plan.physical.aggregations import MOST_SHARES
 from windrow.plan.physical.renames import part_names
+from windrow.plan.physical.strategies import Merge
 from windrow.plan.sharing import SharedAggregation, fixed_of
 from windrow.plan.stages import Aggregate
 from windrow.spark.execution.batch import BatchContext
@@ -40,14 +42,20 @@ class SharedPass:
             evicted = max(evicted_up_to(member, run) for member in members) if self._context.state_backends.may_evict else None
             request = replace(self.own.request(given, watermark, direct, run), keeps_late=True, evicted=evicted)
 
+            are_merged_by_state = all(self._context.plan.of(member.name).chosen(Merge) is Merge.STATE for member in members)
+            unmerged_upto = MOST_SHARES if are_merged_by_state else 0
+
             def gather(rows: LazyRelation, sql: Callable[[str], str]) -> Gathered:
-                return Gathered(self._context.queries.table(rows, sql, is_strict=leader.is_strict, in_shares=True))
+                found = self._context.queries.partials(rows, sql, is_strict=leader.is_strict, unmerged_upto=unmerged_upto)
+                return Gathered(found.table, is_merged=found.is_merged)
 
             def ask(rows: LazyRelation) -> Gathered:
                 asked = replace(request, columns=rows.columns, takes_headers=False)
                 return self.own.ask(asked, run, partial(gather, rows))
 
-            gathered = self.own.scan(given, ask)
+            gathered = self.own.scan(given, ask, run)
+            for member in members:
+                run.batch.measured.take_way(member.name, Merge.EXCHANGE if gathered.is_merged else Merge.STATE)
             run.shared[leader.name] = self.own.unpacked(gathered.books)
             self.own.book_source(direct, run.shared[leader.name], request.partitions, run)
         return share_of(stage, self._shared, run.shared[leader.name], watermark, evicted_up_to(stage, run))

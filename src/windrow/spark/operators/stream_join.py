@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.model.fate import Fate
 from windrow.model.window import DropLate
+from windrow.plan.physical.strategies import Sides, State
 from windrow.plan.stages import IntervalJoin, Read, StreamJoin
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.spark.execution.batch import BatchContext
@@ -20,6 +21,7 @@ from windrow.spark.operators.base import Operator
 from windrow.spark.operators.interval_join import IntervalJoiner, interval_steps
 from windrow.spark.operators.row_lateness import late_for_join
 from windrow.spark.operators.window_join import WindowJoiner, window_steps
+from windrow.spark.query.flow import Flow
 from windrow.spark.row_columns import ROW
 from windrow.spark.scan.diverted_rows import unpack_rows
 from windrow.spark.state.counters import JobCounters
@@ -44,11 +46,13 @@ class StreamJoinOperator(Operator[StreamJoin]):
     def process(self, batch: BatchContext) -> None:
         stage, ledger = self.stage, batch.result.ledger
         joiner = joiner_of(self.context.spark, stage, batch.state, batch.counters)
-        left, right = (batch.sides.get(side.input, batch.flows.get(side.input)) for side in (stage.left, stage.right))
+        left, right = self._sides(batch)
         tick = self.context.marks.of_join(stage, batch)
         found = joiner.run(left, right, tick)
         batch.steps.update(found.steps)
         batch.tables.update(found.tables)
+        if found.tables:
+            self.took(State.DRIVER, batch)
         before = sum(batch.filtered.get(name, 0) for name in stage.inputs)
         late = sum(map(len, found.late.values()))
         record_joined(ledger, stage.name, found.taken + before, found.filtered + before, late)
@@ -58,6 +62,23 @@ class StreamJoinOperator(Operator[StreamJoin]):
             assert found.flow.table is not None
             record_emitted(ledger, stage.name, found.flow.table.num_rows)
             batch.flows[stage.name] = found.flow
+
+    def _sides(self, batch: BatchContext) -> tuple[Flow | pa.Table | None, Flow | pa.Table | None]:
+        """The rows of each side, from where the plan has them."""
+        left, right = self.stage.left.input, self.stage.right.input
+        match self.spec.chosen(Sides):
+            case Sides.COLLECTED_AT_ONCE:
+                self.took(Sides.COLLECTED_AT_ONCE, batch)
+                return batch.sides.get(left), batch.sides.get(right)
+            case Sides.COLLECTED_ONE if left in self.context.plan.collected:
+                self.took(Sides.COLLECTED_ONE, batch)
+                return batch.sides.get(left), batch.flows.get(right)
+            case Sides.COLLECTED_ONE:
+                self.took(Sides.COLLECTED_ONE, batch)
+                return batch.flows.get(left), batch.sides.get(right)
+            case _:
+                self.took(Sides.COLLECTED_IN_TURN, batch)
+                return batch.flows.get(left), batch.flows.get(right)
 
     def _late(self, source: str, texts: pa.ChunkedArray, watermark: int, batch: BatchContext) -> None:
         stage = self.stage

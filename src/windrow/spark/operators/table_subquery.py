@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow.model.expr import Exists, InQuery, Node, ScalarQuery, Slot, transform
 from windrow.model.query import NamedSource
+from windrow.plan.physical.strategies import Lookup
 from windrow.plan.stages import SubqueryLookup, TableSubquery
 from windrow.spark.compile.expressions import quote, to_sql
 from windrow.spark.execution.batch import BatchContext
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class SubqueryLookupOperator(Operator[SubqueryLookup]):
     def process(self, batch: BatchContext) -> None:
         if self.stage.input in batch.flows:
+            self.took(Lookup.SUBQUERY, batch)
             source = batch.flows[self.stage.input]
             batch.flows[self.name] = look_up_subqueries(self.context.spark, self.stage, source, self.context.tables)
 

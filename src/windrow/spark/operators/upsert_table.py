@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.connectors.runtime import SEQ
+from windrow.plan.physical.strategies import Rows
 from windrow.plan.stages import UpsertTable
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -28,6 +29,7 @@ class UpsertTableOperator(Operator[UpsertTable]):
         stage, source = self.stage, batch.flows.get(self.stage.input)
         rows = None if source is None else changes_in_order(source, self.context.spark)
         if source is not None:
+            self.took(Rows.LATEST, batch)
             batch.flows[stage.name] = Flow(source.columns, table=rows)
         if rows is not None or stage.ttl is not None:
             self.keep(rows, batch)
@@ -35,7 +37,7 @@ class UpsertTableOperator(Operator[UpsertTable]):
 
 def changes_in_order(source: Flow, spark: SparkSession) -> pa.Table:
     """The rows that change a table in this batch, the newest last."""
-    table = source.table if source.table is not None else source.as_frame(spark).toArrow()
+    table = source.as_table(spark)
     return table.sort_by(SEQ) if SEQ in table.column_names else table
 
 

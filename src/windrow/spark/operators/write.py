@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.plan.physical.strategies import Sink
 from windrow.plan.stages import Write
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -14,3 +15,6 @@ class WriteOperator(Operator[Write]):
     def process(self, batch: BatchContext) -> None:
         if self.stage.input in batch.flows:
             batch.result.outputs[self.stage.input] = batch.flows[self.stage.input]
+            sink = self.spec.chosen(Sink)
+            assert sink is not None, "rows reach a sink in some way"
+            batch.result.sinks[self.stage.input] = sink

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.connectors.runtime import Books
+from windrow.connectors.runtime import SEQ, Books
 from windrow.spark.query.runner import LazyRelation
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ class Flow:
             # One partition: small tables need no exchange to be grouped.
             self.frame = spark.createDataFrame(self.table).coalesce(1)
         return self.frame
+
+    def as_table(self, spark: SparkSession) -> pa.Table:
+        """In the driver, in the order of the input where that is known."""
+        if self.table is not None:
+            return self.table
+        table = self.as_frame(spark).toArrow()
+        return table.sort_by(SEQ) if SEQ in table.column_names else table
 
     def as_select(self, spark: SparkSession) -> LazyRelation:
         return self.rows if self.rows is not None else LazyRelation(self.as_frame(spark))

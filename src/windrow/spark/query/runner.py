@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.connectors.runtime import TOPIC_NUMBER
+from windrow.plan.physical.strategies import Scan
 from windrow.spark.internals.batch_constants import template_of
 from windrow.spark.internals.fast_paths import PLAN_CACHE, PLAN_FUSION, FastPaths, fast_paths_of
-from windrow.spark.internals.plan_cache import CachedPlan, cache_plan
+from windrow.spark.internals.plan_cache import CachedPlan, Collected, cache_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +67,7 @@ class LazyRelation:
 
     With ``topics``, rows have ``_topic_number`` beside ``_topic``, for whoever asks in SQL and spells it out in the same batch.
     ``speculative`` opens another way to the same rows, for whoever can ask once more should it not hold; None where there is none.
+    ``scan`` is how rows of a source are decoded, where that is known.
     """
 
     def __init__(
@@ -75,12 +77,14 @@ class LazyRelation:
         shape: RelationShape | None = None,
         topics: Callable[[DataFrame], Mapping[int, str]] | None = None,
         speculative: Callable[[], SpeculativeRelation | None] | None = None,
+        scan: Scan | None = None,
     ) -> None:
         self.given = given
         self._sql = sql
         self._shape = shape
         self._topics = topics
         self.speculative = speculative
+        self.scan = scan
 
     @property
     def source(self) -> str:
@@ -133,28 +137,32 @@ class QueryRunner:
         self._prepared: OrderedDict[tuple[str, bool], CachedPlan | None] = OrderedDict()
         self._known: FastPaths | None = None
 
-    def table(self, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False, in_shares: bool = False) -> pa.Table:
-        """Run ``sql(source)``, where ``source`` stands for the rows.
+    def table(self, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False) -> pa.Table:
+        """Run ``sql(source)``, where ``source`` stands for the rows."""
+        return self.partials(rows, sql, is_strict=is_strict).table
 
-        ``in_shares``: it groups, and whoever asks does not mind if a group comes in several shares. That saves bringing them together.
+    def partials(self, rows: LazyRelation, sql: Callable[[str], str], *, is_strict: bool = False, unmerged_upto: int = 0) -> Collected:
+        """The same of a query that groups, for whoever does not mind if a group comes several times, once from each of up to so many tasks.
+
+        That saves the exchange which brings them together.
         """
         text = sql(rows.source)
         # Asked once: all that a runner runs is of one session and its clones.
         paths = self._known = self._known or fast_paths_of(rows.given.sparkSession)
 
-        def planned_anew() -> pa.Table:
+        def planned_anew() -> Collected:
             with strictness(rows.given.sparkSession, is_strict):
-                return frame_of_sql(rows.given, text).toArrow()
+                return Collected(frame_of_sql(rows.given, text).toArrow())
 
-        def planned_once() -> pa.Table:
+        def planned_once() -> Collected:
             template, values = template_of(text)
             plan = self._plan_of(rows, template, values, is_strict)
             if plan is None or not plan.fits(rows.given):
                 return planned_anew()
             return paths.attempt(
                 PLAN_FUSION,
-                lambda: plan.run(rows.given, values, in_shares=in_shares),
-                lambda: plan.run(rows.given, values, in_shares=in_shares, is_fused=False),
+                lambda: plan.run(rows.given, values, unmerged_upto=unmerged_upto),
+                lambda: plan.run(rows.given, values, unmerged_upto=unmerged_upto, is_fused=False),
             )
 
         return paths.attempt(PLAN_CACHE, planned_once, planned_anew)

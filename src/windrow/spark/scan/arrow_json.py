@@ -41,8 +41,13 @@ _NEGATIVE_ZERO = -(2**63)  # its bits
 _NO_NUMBER = re.compile(rb"[:,\[\s-](?:NaN|Inf)")
 
 
-def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str | None:
-    """Make a function known to a session that decodes rows of these fields, and give its name; None where workers lack Arrow.
+def has_arrow(spark: SparkSession) -> bool:
+    """Whether the Python workers have Arrow. They may be asked for it, which is done once a session."""
+    return not lacking(spark, ("pyarrow",))
+
+
+def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str:
+    """Make a function known to a session that decodes rows of these fields, and give its name. The workers have Arrow.
 
     The fields are of types that Arrow reads as Spark does (``windrow.plan.physical.scans``).
     It gives a struct of the fields and ``note``, a text, which is always NULL.
@@ -50,8 +55,6 @@ def decoder_of(spark: SparkSession, fields: Mapping[str, str], note: str) -> str
     from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.sql.pandas.functions import arrow_udf
 
-    if lacking(spark, ("pyarrow",)):
-        return None
     # Workers need Arrow for it, but nothing of ours.
     register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # as pyspark ships it
     as_udf: Any = arrow_udf

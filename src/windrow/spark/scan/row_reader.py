@@ -12,7 +12,7 @@ from windrow.model.fate import Fate
 from windrow.model.policies import FieldPolicy, MissingTime, RowPolicy
 from windrow.model.types import VARIANT, Array, ColumnDef, Map, Struct
 from windrow.plan.physical import SourceFacts
-from windrow.plan.physical.scans import decoding_choice, projected, text_type
+from windrow.plan.physical.scans import projected, text_type
 from windrow.plan.physical.strategies import Scan
 from windrow.plan.stages import Read
 from windrow.spark.compile.constraints import fate_sql
@@ -44,20 +44,17 @@ class RowReader:
     looked at in a few rows, such as where a row came from, costs nothing here.
     """
 
-    def __init__(self, read: Read, stream: SourceStream, *, needs_order: bool = True, is_large: bool = True) -> None:
-        """``is_large``: so many rows that it pays to start workers for them, where these are faster."""
+    def __init__(self, read: Read, stream: SourceStream, way: Scan, *, needs_order: bool = True) -> None:
+        """``way`` is how the plan has the rows decoded."""
         read = without_pushdown(read, stream)
-        # Where columns are left out, Spark's parser passes over them: for a row of 1 KB with one such it takes no longer than Arrow.
-        may_use_arrow = stream.format is not None and is_large and decoding_choice(read, SourceFacts("json")).strategy is Scan.ARROW_JSON
-        decoder = decoder_of(stream.frame.sparkSession, _fields(read), _CORRUPT) if may_use_arrow else None
-        # False only where the workers of a cluster lack it.
-        self.has_arrow = decoder is not None or not may_use_arrow
+        self._way = way
+        decoder = decoder_of(stream.frame.sparkSession, _fields(read), _CORRUPT) if way is Scan.ARROW_JSON else None
         self._sql = _rows_sql(read, stream, needs_order=needs_order, decoder=decoder)
         self._shape = RelationShape((*_kept_columns(read, stream), *_OWN))
         self._topics = stream.topics
         # What is left in the text of a row is taken from there when it is set aside.
         self._quick = stream.speculative if read.projected_columns is None else None
-        self._quick_reader = None if self._quick is None else RowReader(read, self._quick.stream, needs_order=needs_order)
+        self._quick_reader = None if self._quick is None else RowReader(read, self._quick.stream, Scan.JSON_FILES, needs_order=needs_order)
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> LazyRelation:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
@@ -66,7 +63,7 @@ class RowReader:
         """
         is_whole = self._quick is not None and picked == GIVEN
         sql = self._sql.replace(GIVEN, picked).replace(_NOW, str(now))
-        return LazyRelation(given, sql, self._shape, self._topics, partial(self._quick_rows, given, now) if is_whole else None)
+        return LazyRelation(given, sql, self._shape, self._topics, partial(self._quick_rows, given, now) if is_whole else None, self._way)
 
     def _quick_rows(self, given: DataFrame, now: int) -> SpeculativeRelation | None:
         assert self._quick is not None
@@ -76,8 +73,11 @@ class RowReader:
 
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
-    """The rows of a frame that stands for itself: all of a table, or a batch that was made by hand."""
-    return RowReader(read, stream, is_large=False).rows(stream.frame, now).frame
+    """The rows of a frame that stands for itself: all of a table, or a batch that was made by hand.
+
+    They are so few that it does not pay to start workers for them.
+    """
+    return RowReader(read, stream, Scan.COLUMNS if stream.format is None else Scan.SPARK_JSON).rows(stream.frame, now).frame
 
 
 def _rows_sql(read: Read, stream: SourceStream, *, needs_order: bool, decoder: str | None) -> str:

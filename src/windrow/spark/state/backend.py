@@ -16,16 +16,19 @@ from windrow.spark.row_columns import CLOCK, INCLUDED, JUDGED, ROW, ROWS_COUNT
 from windrow.spark.state.job_state import JobState, StepInput
 from windrow.windowing.numbering import PANE
 from windrow.windowing.sessions import LATE_ID
-from windrow.windowing.slices import SliceStep
 from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the executors made of a batch. ``books`` holds every fate with its counts; ``rows`` what the step takes, if it is here."""
+    """What the executors made of a batch. ``books`` holds every fate with its counts; ``rows`` what the step takes, if it is here.
+
+    ``is_merged``: what different tasks have of a group was brought together.
+    """
 
     books: pa.Table
     rows: pa.Table | None = None
+    is_merged: bool = True
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,14 @@ class Taken:
 
 
 class StateBackend(Protocol):
-    """``gather`` sends one batch of a stage through the executors; ``step`` then moves the stage's state on."""
+    """``gather`` sends one batch of a stage through the executors; ``step`` then moves the stage's state on.
 
-    def gather(self, rows: LazyRelation, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered: ...
+    ``unmerged_upto``: of up to so many tasks, the step takes what each has of a group.
+    """
+
+    def gather(
+        self, rows: LazyRelation, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool, unmerged_upto: int
+    ) -> Gathered: ...
 
     def step(self, rows: pa.Table | None, tick: BatchTime, batch_id: int, /) -> Taken: ...
 
@@ -55,9 +63,10 @@ class DriverState:
     state: JobState
     queries: QueryRunner
 
-    def gather(self, rows: LazyRelation, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool) -> Gathered:
-        # Slices are only put beside each other until a window closes, so they may come in shares.
-        return gathered(self.queries.table(rows, sql, is_strict=is_strict, in_shares=isinstance(self.step_of, SliceStep)))
+    def gather(self, rows: LazyRelation, sql: Callable[[str], str], _batch_id: int, /, *, is_strict: bool, unmerged_upto: int) -> Gathered:
+        found = self.queries.partials(rows, sql, is_strict=is_strict, unmerged_upto=unmerged_upto)
+        kept = kept_rows(found.table)
+        return Gathered(found.table, kept if kept.num_rows else None, found.is_merged)
 
     def step(self, rows: pa.Table | None, tick: BatchTime, _batch_id: int, /) -> Taken:
         carried = None
@@ -70,12 +79,6 @@ class DriverState:
             frame = frame.with_columns(numbers)
         outcome = self.step_of.step(self.state.tables.get(self.name, {}), frame, tick)
         return Taken(StepInput.of(tick, rows, outcome), outcome.emissions, refused_rows(outcome, carried), outcome.state)
-
-
-def gathered(fed: pa.Table) -> Gathered:
-    """What came to the driver, with the rows for the step that is here."""
-    kept = kept_rows(fed)
-    return Gathered(fed, kept if kept.num_rows else None)
 
 
 def kept_rows(fed: pa.Table) -> pa.Table:

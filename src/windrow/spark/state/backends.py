@@ -10,6 +10,7 @@ import polars as pl
 
 from windrow.errors import JobError
 from windrow.model.policies import StateHome
+from windrow.plan.physical.strategies import State
 from windrow.plan.stages import Aggregate, Job
 from windrow.spark.query.runner import QueryRunner
 from windrow.spark.state.backend import DriverState, StateBackend
@@ -37,10 +38,6 @@ class StateBackendRules:
     max_groups: int | None = None
     on_limit: str = "stop"
 
-    @property
-    def starts_distributed(self) -> bool:
-        return self.folder is not None and self.home is StateHome.DISTRIBUTED
-
     def is_too_large(self, tables: Mapping[str, pl.DataFrame]) -> bool:
         """Whether state of this size is better held by the executors."""
         if self.folder is None or self.home is StateHome.RESIDENT:
@@ -61,11 +58,11 @@ class StateBackends:
     def may_evict(self) -> bool:
         return self._rules.on_limit == "evict"
 
-    def of(self, stage: Aggregate, step: WindowStep, state: JobState, counters: JobCounters, batch_id: int) -> StateBackend:
-        """One that is to be with the executors from the start moves there before its first batch."""
+    def of(self, where: State, stage: Aggregate, step: WindowStep, state: JobState, counters: JobCounters, batch_id: int) -> StateBackend:
+        """``where`` the plan has it. What is to be with the executors from the start moves there before its first batch."""
+        if where is State.DRIVER:
+            return DriverState(stage.name, step, state, self._queries)
         if counters.buckets(stage.name) is None:
-            if not self._rules.starts_distributed:
-                return DriverState(stage.name, step, state, self._queries)
             self._move(stage, state, state.tables.get(stage.name, {}), counters, batch_id - 1)
         buckets = counters.buckets(stage.name)
         assert buckets is not None, "what has moved is in buckets"

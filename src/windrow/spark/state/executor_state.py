@@ -46,7 +46,8 @@ class ExecutorState:
     def _work(self) -> BucketWork:
         return BucketWork(self.stage, self.folder, self.life, self.snapshot_every, self.retain)
 
-    def gather(self, rows: LazyRelation, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool) -> Gathered:
+    def gather(self, rows: LazyRelation, sql: Callable[[str], str], batch_id: int, /, *, is_strict: bool, unmerged_upto: int) -> Gathered:
+        assert not unmerged_upto, "the rows of a group go to one bucket"
         from pyspark.sql.types import BinaryType, StructType
 
         work = self._work

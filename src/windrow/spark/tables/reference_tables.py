@@ -62,6 +62,8 @@ class ReferenceTables:
         self._waits = _waits(job)
         lookups = [lookup for stage in job.stages if isinstance(stage, LookupJoin) for lookup in stage.lookups]
         self._versioned = {lookup.table.input for lookup in lookups if lookup.asks_versions}
+        # Tables that somebody loads anew while the job runs.
+        self.refreshed: frozenset[str] = frozenset()
         self._rows: dict[str, pa.Table] = {}
         self._frames: dict[str, DataFrame] = {}
         self._views: dict[str, str] = {}

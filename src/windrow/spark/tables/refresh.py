@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windrow.connectors.runtime import SourceStream
-from windrow.plan.stages import Job, LoadTable, Read
+from windrow.plan.physical import PhysicalPlan
+from windrow.plan.physical.strategies import Load
+from windrow.plan.stages import LoadTable, Read
 from windrow.resilience import StoppedWaitingError
 from windrow.spark.tables.reference_tables import Loaded, ReferenceTables
 from windrow.spark.tables.versions import BASE, PART, WHOLE, TableVersion, TableVersions
@@ -34,14 +36,16 @@ class TableRefresh:
 
     def __init__(
         self,
-        job: Job,
+        plan: PhysicalPlan,
         tables: ReferenceTables,
         versions: TableVersions,
         open_table: OpenTable,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._fresh = {table.name: _Fresh(table) for table in job.tables if table.refresh is not None}
+        refreshed = (spec.stage for spec in plan if spec.chosen(Load) is Load.REFRESHED)
+        self._fresh = {table.name: _Fresh(table) for table in refreshed if isinstance(table, LoadTable)}
         self._tables = tables
+        tables.refreshed = frozenset(self._fresh)
         self._versions = versions
         self._open = open_table
         self._clock = clock
