@@ -6,9 +6,12 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,6 +23,7 @@ from windrow.plan.physical import RunWishes
 from windrow.plan.physical.strategies import Accounting, Pass, State, Totals
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/query.sql"))
+STRATEGIES = Path(__file__).parents[1] / "conformance" / "plans" / "strategies.sql"
 SOURCE = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
   'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
@@ -102,6 +106,35 @@ def test_what_explain_prints_is_what_runs_without_an_end(spark: SparkSession, tm
     [job], [status] = _told(sql, is_bounded=False), _run_for_a_batch(spark, sql, tmp_path)
     assert _told(sql, is_bounded=True) != [job]
     assert_planned_as_told(job, status)
+
+
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _shop_files(folder: Path) -> None:
+    """What tests/conformance/plans/strategies.sql reads."""
+    (folder / "sales").mkdir(parents=True)
+    at = datetime(2026, 1, 5, 10, tzinfo=UTC)
+    times = [at + timedelta(seconds=40 * n) for n in range(6)]
+    clicks = [{"visitor": "ab"[n % 2], "page": "/", "ms": n, "ts": int(when.timestamp() * 1000)} for n, when in enumerate(times)]
+    _write_lines(folder / "clicks.json", clicks)
+    sales = {"id": list(range(6)), "shop": ["n", "s"] * 3, "items": [["tea", "milk"]] * 6, "amount": [1.0, 5000.0, 3.0, 4.0, 5.0, 6.0]}
+    pq.write_table(pa.table({**sales, "ts": pa.array(times, pa.timestamp("us", "UTC"))}), folder / "sales" / "1.parquet")
+    _write_lines(folder / "returns.json", [{"id": 1, "shop": "n", "amount": 0.5, "ts": times[3].isoformat()}])
+    _write_lines(folder / "shops.json", [{"shop": "n", "town": "Nantes"}])
+
+
+def test_ways_that_the_examples_do_not_show(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _shop_files(tmp_path / "in")
+    monkeypatch.chdir(tmp_path)
+    sql = STRATEGIES.read_text(encoding="utf-8")
+    jobs = windrow.run(sql, spark=spark, mode="until_end", state=tmp_path / "state")
+    assert jobs.await_end(WAIT)
+    for job, status in zip(_told(sql, is_bounded=True), jobs.status(), strict=True):
+        assert_planned_as_told(job, status)
+        assert_went_as_planned(status)
+        assert status.ledger.is_balanced
 
 
 def _files(folder: Path) -> None:

@@ -11,7 +11,7 @@ from tests.unit.docs.markdown import ROOT
 from windrow.compiler import compile_sql
 from windrow.model.options import Options
 from windrow.model.query import Select
-from windrow.model.statement import CreateStream, CreateStreamAs, Script, Statement
+from windrow.model.statement import CreateStream, CreateStreamAs, CreateTable, Script, Statement
 from windrow.sql import parse
 from windrow.testing import load_cases
 
@@ -26,7 +26,7 @@ def meaning_of(script: Script) -> list[Statement]:
 
 
 def _without_places(statement: Statement) -> Statement:
-    if isinstance(statement, CreateStream):
+    if isinstance(statement, CreateStream | CreateTable):
         return replace(statement, options=_kept(statement.options))
     if isinstance(statement, CreateStreamAs) and isinstance(statement.query, Select):
         return replace(statement, options=_kept(statement.options), query=replace(statement.query, options=Options()))

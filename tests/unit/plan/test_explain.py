@@ -17,8 +17,11 @@ from windrow.catalog import build_catalog
 from windrow.compiler import compile_sql
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.model.policies import StateHome
 from windrow.plan import Plan, plan_script
 from windrow.plan.explain import Format, explain
+from windrow.plan.physical import NO_WISHES, RunWishes, StateFacts
+from windrow.plan.physical.strategies import Strategy
 from windrow.sql import parse
 
 PLANS = Path(__file__).resolve().parents[2] / "conformance" / "plans"
@@ -106,6 +109,22 @@ def test_secrets_are_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_without_a_query_says_so() -> None:
     assert explain(planned(SOURCE)) == "no job: the file only defines sources"
+
+
+def _named(plan: Plan, wishes: RunWishes = NO_WISHES) -> set[tuple[str, str]]:
+    """Every way that EXPLAIN names."""
+    stages = [stage for job in json.loads(explain(plan, "json", wishes))["jobs"] for stage in job["stages"]]
+    told = [each for stage in stages for each in stage["strategies"]]
+    return {(each["choice"], each[way]) for each in told for way in ("strategy", "otherwise") if way in each}
+
+
+def test_the_examples_and_these_plans_name_every_strategy() -> None:
+    """State is on the executors by a setting, or once it has grown; all else a plan shows."""
+    examples = sorted((PLANS.parents[2] / "examples").glob("*/query.sql"))
+    plans = [plan_of(file) for file in (*examples, *FILES)]
+    named = set().union(*map(_named, plans)) | _named(plans[0], RunWishes(StateFacts(StateHome.DISTRIBUTED)))
+    assert {(way.choice, way.key) for kind in Strategy.__subclasses__() for way in kind} - named == set()
+    assert len(examples) >= 10
 
 
 def write_goldens() -> None:
