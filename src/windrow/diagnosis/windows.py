@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from windrow.model.lateness import over_at
 from windrow.observe.batch_record import BatchRecord, PartitionRecord, SourceRecord
 from windrow.observe.spelling import show_micros, show_seconds
 from windrow.plan.stages import Aggregate, Job, Read
@@ -37,7 +38,7 @@ def why_open(job: Job, stage: Aggregate, end: int | None, last: BatchRecord) -> 
 
 
 def _closed(stage: Aggregate, end: int, watermark: int) -> list[str]:
-    until = end + stage.lateness
+    until = over_at(end, stage.lateness)
     if watermark < until:
         return [
             f"closed: the watermark is at {show_micros(watermark)}, beyond its end",

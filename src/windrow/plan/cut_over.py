@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from windrow.model.lateness import over_at
 from windrow.model.types import UNKNOWN, ColumnDef
 from windrow.model.window_kinds import FixedKind
 from windrow.plan.explain_json import job_to_json
@@ -56,7 +57,7 @@ def closed_for_good(job: Job) -> dict[str, int]:
     for stage in job.stages:
         if isinstance(stage, Aggregate) and stage.cut is not None:
             assert isinstance(stage.window, FixedKind)
-            found[stage.name] = stage.cut.at + overlap(stage.window) + stage.lateness
+            found[stage.name] = over_at(stage.cut.at + overlap(stage.window), stage.lateness)
     return found
 
 

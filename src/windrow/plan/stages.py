@@ -9,6 +9,7 @@ from enum import Enum
 from windrow.aggregates import takes_whole_rows
 from windrow.model.constraint import Constraint
 from windrow.model.expr import Asked, Call, Expr, Over, SortKey
+from windrow.model.lateness import over_at
 from windrow.model.notes import Alert, LetterRule, Metric
 from windrow.model.policies import FieldPolicy, MissingTableRow, RowPolicy
 from windrow.model.query import Query
@@ -429,7 +430,7 @@ class IntervalJoin:
         A row with the watermark's own time is not late, so a row goes when the watermark is beyond all that it reaches.
         """
         if self.inside is not None:
-            return (self.inside.size + self.inside.lateness,) * 2
+            return (over_at(self.inside.size, self.inside.lateness),) * 2
         return self.high + 1, 1 - self.low
 
     @property

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.model.lateness import latest_end_over
 from windrow.model.window_kinds import FixedKind
 from windrow.windowing.columns import COUNT, EMISSION, END, FINAL, LATE, NEVER, REVISION, SLICE, START, Layout, join_on
-from windrow.windowing.lateness import latest_end_over
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 HELD, FRESH, EMITTED = "held", "fresh", "emitted"

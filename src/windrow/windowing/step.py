@@ -8,8 +8,8 @@ from typing import Protocol
 
 import polars as pl
 
+from windrow.model.lateness import latest_end_over
 from windrow.windowing.columns import NEVER
-from windrow.windowing.lateness import latest_end_over
 
 # State is a few named tables; a table that has no row yet may be missing.
 Tables = Mapping[str, pl.DataFrame]

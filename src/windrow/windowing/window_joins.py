@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.model.lateness import over_at
 from windrow.model.window_kinds import FixedKind
 from windrow.windowing.columns import COUNT, END, FOREVER, NEVER, START, join_on
 from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, TIME, Until, alike, with_keys
-from windrow.windowing.lateness import over_at
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 SIDE = "_side"  # 0: left, 1: right
@@ -30,7 +30,7 @@ class FixedWindows:
     @property
     def until(self) -> Until:
         """From which watermark on no window takes a row any more."""
-        return Until(self.kind.size + self.lateness, self.kind.cycle or self.kind.pane_step, self.kind.offset)
+        return Until(over_at(self.kind.size, self.lateness), self.kind.cycle or self.kind.pane_step, self.kind.offset)
 
     def closing(self, rows: pl.DataFrame, tick: BatchTime) -> pl.DataFrame:
         """Each row once for every window of it that closes in this batch, with the bounds of the window."""
@@ -59,6 +59,11 @@ class SessionWindows:
 
     gap: int
     lateness: int = 0
+
+    @property
+    def until(self) -> Until:
+        """From which watermark on a row alone is in no session that takes a row any more."""
+        return Until(over_at(self.gap, self.lateness))
 
     def sessions(self, rows: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
         """The rows of both sides with the bounds of their session."""

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ as SOURCE_SEQ
 from windrow.model.fate import Fate
+from windrow.model.lateness import latest_end_over
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.plan.physical import RunFacts
@@ -48,7 +49,6 @@ from windrow.spark.state.backend import DriverState, Gathered, StateBackend, kep
 from windrow.spark.state.job_state import JobState, having_name
 from windrow.windowing.columns import EMISSION, END, RETRACT, REVISION, START
 from windrow.windowing.having import EMITS, LET_OUT, RETRACTS, Panes
-from windrow.windowing.lateness import latest_end_over
 from windrow.windowing.step import BatchTime
 
 
@@ -248,7 +248,7 @@ class AggregateOperator(Operator[Aggregate]):
         stage, given = self.stage, run.steps.get(self.name)
         if not can_evict(stage) or given is None or given.tick.after is None or not isinstance(self._backend(run), DriverState):
             return
-        upto = max(given.tick.after - int(stage.lateness * (1 - share)), given.tick.evicted)
+        upto = max(latest_end_over(given.tick.after, int(stage.lateness * (1 - share))), given.tick.evicted)
         tick = replace(given.tick, evicted=upto)
         rows = run.state.take_schema(stage.name, given.rows)
         before = sum(table.height for table in run.tables.get(stage.name, {}).values())

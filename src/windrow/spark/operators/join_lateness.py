@@ -22,9 +22,7 @@ def may_be_late(stage: StreamJoin, index: int, time: str, watermark_before: int)
         case AsofJoin():
             return f"{time} < {mark}"
         case WindowJoin():
-            windows = windows_of(stage)
-            until = windows.until if isinstance(windows, FixedWindows) else Until(windows.gap + windows.lateness)
-            return f"{until.sql(time)} <= {mark}"
+            return f"{windows_of(stage).until.sql(time)} <= {mark}"
         case IntervalJoin():
             if is_judged_first(stage):
                 return f"{until_of(stage, index).sql(time)} <= {mark}"

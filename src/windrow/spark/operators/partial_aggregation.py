@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from windrow.aggregates import find_aggregate, orders_its_value, takes_whole_rows
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
+from windrow.model.lateness import first_closed_at
 from windrow.model.system import ROW_COLUMNS
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
@@ -32,7 +33,7 @@ from windrow.spark.scan.diverted_rows import JUDGED_TIME, JUDGED_WATERMARK, dive
 from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SLICE
 from windrow.windowing.emit_policy import WHEN
 from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
-from windrow.windowing.lateness import first_closed_at, is_open_sql, is_over_sql
+from windrow.windowing.lateness import is_open_sql, is_over_sql
 from windrow.windowing.sessions import LATE_ID
 
 _MARK = "_mark"  # watermark of its own partition when a row came

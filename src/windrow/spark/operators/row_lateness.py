@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from windrow.model.lateness import late_by
 from windrow.model.window_kinds import MovingKind
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate, StreamJoin
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.spark.execution.dead_letters import Lateness
 from windrow.spark.scan.diverted_rows import judgement_of
-from windrow.windowing.lateness import late_by
 
 
 def late_for_windows(stage: Aggregate, row: Mapping[str, Any]) -> Lateness | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
+from windrow.model.lateness import over_at
 from windrow.plan.stream_joins import PAIR_START, WindowJoin
 from windrow.spark.operators.emissions import UTC_MICROS
 from windrow.spark.operators.join_lateness import windows_of
@@ -16,7 +17,6 @@ from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState
 from windrow.windowing.columns import EMISSION, END, FINAL, REVISION, START
 from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID, TIME, alike
-from windrow.windowing.lateness import over_at
 from windrow.windowing.step import BatchTime, WindowStep
 from windrow.windowing.window_joins import SIDE, FixedWindows, SessionWindows, WindowSideStep, pairs_in_windows, unpaired
 
