@@ -18,7 +18,7 @@ from windrow.plan.physical import PhysicalPlan, RunFacts, SourceFacts, StateFact
 from windrow.plan.stages import Job, Read
 from windrow.spark.compile.python_functions import register_functions
 from windrow.spark.execution.batch import BatchContext, BatchInput, BatchResult
-from windrow.spark.execution.ledger_writer import LedgerWriter
+from windrow.spark.execution.ledger_writer import LedgerWriter, record_taken_back
 from windrow.spark.execution.operator_factory import operator_of
 from windrow.spark.execution.row_limits import keep_to_row_limits
 from windrow.spark.execution.row_metrics import RowMetrics
@@ -91,8 +91,7 @@ class BatchExecutor:
         self._plan_again()
         self.tables.settle(result)
         for name, taken in batch.replayed.items():
-            account = result.ledger.statement(name) if name in batch.returned else result.ledger.source(name)
-            account.take_back(taken)
+            record_taken_back(result.ledger, name, taken, is_source=name not in batch.returned)
         for operator in self.operators:
             with batch.measured.operator(operator.name, operator.phase):
                 operator.process(run)

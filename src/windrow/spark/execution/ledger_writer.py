@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.errors import JobError
-from windrow.model.constraint import OnViolation, judging, warning
+from windrow.model.constraint import Constraint, OnViolation, judging, warning
 from windrow.model.fate import FIRST_VIOLATION, Fate, fate_of
 from windrow.model.policies import Granularity, LateAtSource, RowPolicy
-from windrow.observe.ledger import Account, Ledger
+from windrow.observe.ledger import Account, Ledger, TakenBack
 from windrow.plan.stages import FilterProject, Job, OverAggregate, Read
 from windrow.spark.compile.constraints import violates_sql
 from windrow.spark.compile.expressions import of_batch, to_sql
 from windrow.spark.execution.dead_letters import DeadLetter
-from windrow.spark.execution.violations import record_violations, record_warnings, refuse_violation, violation_letters
+from windrow.spark.execution.violations import refuse_violation, violation_letters
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import LazyRelation, QueryRunner
 from windrow.spark.row_columns import (
@@ -243,6 +243,11 @@ def _behind(read: Read, clock: Clock) -> str | None:
     return f"({FATE} = 0 AND ({own}))" if marks else None
 
 
+def record_taken_back(ledger: Ledger, name: str, taken: TakenBack, *, is_source: bool) -> None:
+    """Rows that had been set aside come once more."""
+    (ledger.source(name) if is_source else ledger.statement(name)).take_back(taken)
+
+
 def record_filter(ledger: Ledger, name: str, total: int, passed: int) -> None:
     account = ledger.statement(name)
     account.rows_in += total
@@ -261,6 +266,26 @@ def record_loaded(account: Account, rows: int, good: int) -> None:
     """Rows of a table; those that are not good are set aside one by one."""
     account.rows_in += rows
     account.passed += good
+
+
+def record_violations(account: Account, constraint: Constraint, rows: int) -> None:
+    """Rows that a constraint sets aside. Those that stop the job were refused before."""
+    is_kept = constraint.on_violation is OnViolation.DEAD_LETTER
+    (account.dead if is_kept else account.dropped)[Fate.VIOLATION.code] += rows
+    account.violations[constraint.name] += rows
+
+
+def record_warnings(account: Account, constraint: Constraint, rows: int) -> None:
+    if rows:
+        account.warned[constraint.name] += rows
+
+
+def record_expected(ledger: Ledger, name: str, rows: int, good: int) -> None:
+    """Rows of a statement that were judged by what its stream expects; those that violate it are recorded by constraint."""
+    account = ledger.statement(name)
+    account.rows_in += rows
+    account.passed += good
+    account.emitted += good
 
 
 def record_set_aside(account: Account, fate: Fate, policy: RowPolicy, rows: int) -> None:

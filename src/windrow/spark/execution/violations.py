@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windrow.errors import JobError
-from windrow.model.constraint import Constraint, OnViolation
+from windrow.model.constraint import Constraint
 from windrow.model.fate import FIRST_VIOLATION, Fate
-from windrow.observe.ledger import Account
 from windrow.spark.execution.dead_letters import DeadLetter, json_value
 from windrow.sql import render_expr
 
@@ -19,18 +18,6 @@ _LONGEST_ROW = 300
 def violated(constraints: tuple[Constraint, ...], number: int) -> Constraint:
     """The constraint that a number in ``_fate`` names."""
     return constraints[number - FIRST_VIOLATION]
-
-
-def record_violations(account: Account, constraint: Constraint, rows: int) -> None:
-    """Rows that a constraint sets aside. Those that stop the job were refused before."""
-    is_kept = constraint.on_violation is OnViolation.DEAD_LETTER
-    (account.dead if is_kept else account.dropped)[Fate.VIOLATION.code] += rows
-    account.violations[constraint.name] += rows
-
-
-def record_warnings(account: Account, constraint: Constraint, rows: int) -> None:
-    if rows:
-        account.warned[constraint.name] += rows
 
 
 def said_of(constraint: Constraint) -> str:

@@ -39,7 +39,7 @@ class AsofJoiner:
         """Left rows are counted when they are answered: those that wait are still on their way."""
         result = JoinResult()
         asking = self._take(left, 0, tick, result)
-        result.taken = result.filtered + sum(map(len, result.late.values()))
+        result.taken = result.left_out + sum(map(len, result.late.values()))
         offered = self._take(right, 1, tick, result)
         due = self._sides.step(asking, asking.table, tick, self._steps, result)
         if due is not None and due.height:
@@ -65,7 +65,7 @@ class AsofJoiner:
         result.taken += due.height
         if not self._stage.keeps_left:
             found = pairs.filter(pl.col(RIGHT_ID).is_not_null())
-            result.filtered += pairs.height - found.height
+            result.left_out += pairs.height - found.height
             pairs = found
         if not pairs.height:
             return None

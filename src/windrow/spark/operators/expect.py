@@ -14,8 +14,8 @@ from windrow.plan.physical.strategies import Rows
 from windrow.plan.stages import Expect
 from windrow.spark.compile.constraints import fate_sql, violates_sql
 from windrow.spark.execution.batch import BatchContext
-from windrow.spark.execution.ledger_writer import open_account
-from windrow.spark.execution.violations import record_violations, record_warnings, refuse_violation, violation_letters
+from windrow.spark.execution.ledger_writer import open_account, record_expected, record_violations, record_warnings
+from windrow.spark.execution.violations import refuse_violation, violation_letters
 from windrow.spark.operators.base import Operator
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import strictness
@@ -128,10 +128,7 @@ class ExpectOperator(Operator[Expect]):
             batch.result.dead_letters.extend(letters)
         for each in warning(self.stage.constraints):
             record_warnings(account, each, judged.warned[each.name])
-        good = judged.counts.get(0, 0)
-        account.rows_in += judged.rows
-        account.passed += good
-        account.emitted += good
+        record_expected(batch.result.ledger, self.name, judged.rows, judged.counts.get(0, 0))
 
 
 def _is_kept(constraint: Constraint) -> bool:

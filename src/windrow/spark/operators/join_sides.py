@@ -45,7 +45,7 @@ _PASSES = "_passes"  # whether the filter of a side lets a row through
 class JoinResult:
     """What one batch of a join gave. ``taken`` rows came in; of these, some were too late to be paired with anything.
 
-    ``late`` has the text of these rows by side (0: left, 1: right). ``filtered`` were left out by the filter of their side, or found
+    ``late`` has the text of these rows by side (0: left, 1: right). ``left_out`` were refused by the filter of their side, or found
     nothing in a join that wants something to be found.
     """
 
@@ -53,7 +53,7 @@ class JoinResult:
     steps: dict[str, StepInput] = field(default_factory=dict)
     tables: dict[str, Tables] = field(default_factory=dict)
     taken: int = 0
-    filtered: int = 0
+    left_out: int = 0
     late: dict[int, pa.ChunkedArray] = field(default_factory=dict)
 
 
@@ -170,7 +170,7 @@ class JoinSides:
         if JUDGED in table.column_names:
             is_kept = pc.equal(table[JUDGED], Fate.OK.value)
             kept = table.filter(is_kept).drop_columns([JUDGED])
-            result.filtered += table.num_rows - kept.num_rows
+            result.left_out += table.num_rows - kept.num_rows
             table = kept
         if SEQ in table.column_names:
             table = table.sort_by(SEQ).drop_columns([SEQ])

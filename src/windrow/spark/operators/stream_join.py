@@ -55,7 +55,7 @@ class StreamJoinOperator(Operator[StreamJoin]):
             self.took(State.DRIVER, batch)
         before = sum(batch.filtered.get(name, 0) for name in stage.inputs)
         late = sum(map(len, found.late.values()))
-        record_joined(ledger, stage.name, found.taken + before, found.filtered + before, late)
+        record_joined(ledger, stage.name, found.taken + before, found.left_out + before, late)
         for index, texts in found.late.items():
             self._late((stage.left, stage.right)[index].input, texts, tick.watermark_before, batch)
         if found.flow is not None:
