@@ -17,10 +17,10 @@ from windrow.aggregates import find_aggregate
 from windrow.model.expr import Call, Column
 from windrow.model.window_kinds import Cumulate, FixedKind, Sliding
 from windrow.windowing.clock import Clock
-from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SLICE, START, Layout
+from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SINCE, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
 from windrow.windowing.emit_policy import WHEN, EmitPolicy
-from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE, EpochStep
+from windrow.windowing.epochs import EPOCH, ROW_MARK, EpochStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import LATE_ID, SessionStep
 from windrow.windowing.slices import SliceStep

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from windrow.errors import WindrowError
+from windrow.model import row_protocol
 from windrow.model.types import ColumnDef
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 RAW = "_raw"
 ORIGINAL = "_original"
 BAD = "_bad"
-SEQ = "_seq"
+SEQ = row_protocol.SEQ
 # Rows that a sink is given say by this column whether they take an earlier one back.
-EMISSION, RETRACT = "_emission", "retract"
+EMISSION, RETRACT = row_protocol.EMISSION, "retract"
 # Stands beside ``_topic`` where that is long and the same for many rows: a number for each, which ``SourceStream.topics`` spells out.
 TOPIC_NUMBER = "_topic_number"
 PROVENANCE = ("_timestamp", "_partition", "_offset", "_topic", "_key", "_headers")

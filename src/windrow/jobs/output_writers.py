@@ -15,6 +15,7 @@ from windrow.connectors.runtime import Output, Refused, Sink
 from windrow.errors import JobError, WindrowError
 from windrow.jobs.sink_thread import SinkThread, SlowError, is_away
 from windrow.jobs.spill import SpillFolder
+from windrow.model import row_protocol
 from windrow.observe.status import AWAY, SLOW, UP, OutputStatus
 from windrow.plan.outages import OutageRule
 from windrow.plan.stages import Write
@@ -28,7 +29,7 @@ _LEFT_ALONE = 10.0
 _SAMPLE_EVERY = 10.0
 _LONGEST_PAUSE = 15.0
 # The mark of a row that came to another output, in a header or in a column.
-FAILOVER_HEADER, FAILOVER_COLUMN, HEADERS = "windrow-failover-from", "failover_from", "_headers"
+FAILOVER_HEADER, FAILOVER_COLUMN, HEADERS = "windrow-failover-from", "failover_from", row_protocol.HEADERS
 
 
 @dataclass(frozen=True)

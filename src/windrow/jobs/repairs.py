@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow.compiler import compile_script
-from windrow.connectors.runtime import SourceStream
+from windrow.connectors.runtime import RAW, SourceStream
 from windrow.connectors.zones import in_zone
 from windrow.errors import UsageError
+from windrow.model import row_protocol
 from windrow.model.constraint import Constraint
 from windrow.model.expr import Expr
 from windrow.model.fate import FATE_CODES, Fate, fate_of
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # In a repair: the text of the row as it came, where the source has it, else its columns as JSON.
-RAW_COLUMN = "_raw"
-_PLACE, _MET = "_place", "_met"
+RAW_COLUMN = RAW
+_PLACE, _MET = row_protocol.PLACE, "_met"
 _NAME = "--repair"
 
 Letter = dict[str, Any]

@@ -11,6 +11,7 @@ from windrow.lineage.graph import EdgeKind
 from windrow.lineage.joins import joined, looked_up
 from windrow.lineage.origins import NOTHING, Columns, Origins, deciding, of_over, origins_of, through
 from windrow.lineage.table_queries import answer_of
+from windrow.model import row_protocol
 from windrow.model.constraint import judging
 from windrow.model.expr import Expr, Slot, transform
 from windrow.model.system import Origin as SystemOrigin
@@ -39,7 +40,7 @@ from windrow.plan.stages import (
 from windrow.plan.stream_joins import AsofJoin, WindowJoin
 
 Flows = Mapping[str, Flow]
-_TIME = "_event_time"
+_TIME = row_protocol.EVENT_TIME
 _BOUNDS = ("_window_start", "_window_end")
 
 

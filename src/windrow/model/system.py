@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from windrow.model.row_protocol import EMISSION, END, EVENT_TIME, REVISION, START, TOPIC
 from windrow.model.types import BIGINT, INT, STRING, TIMESTAMP, DataType, Map
 
 
@@ -35,7 +36,7 @@ SYSTEM_COLUMNS: tuple[SystemColumn, ...] = (
         "SELECT v, _timestamp AS arrived FROM t",
     ),
     SystemColumn(
-        "_event_time",
+        EVENT_TIME,
         TIMESTAMP,
         Origin.ROW,
         "when the row happened: event.time.field, else the record time, else the arrival",
@@ -43,32 +44,32 @@ SYSTEM_COLUMNS: tuple[SystemColumn, ...] = (
     ),
     SystemColumn("_partition", INT, Origin.ROW, "partition of the source", "SELECT v FROM t WHERE _partition = 0"),
     SystemColumn("_offset", BIGINT, Origin.ROW, "position within the partition", "SELECT v, _offset AS o FROM t"),
-    SystemColumn("_topic", STRING, Origin.ROW, "topic, or path of the file", "SELECT v, _topic AS came_from FROM t"),
+    SystemColumn(TOPIC, STRING, Origin.ROW, "topic, or path of the file", "SELECT v, _topic AS came_from FROM t"),
     SystemColumn("_key", STRING, Origin.ROW, "key of the record", "SELECT _key AS k, v FROM t"),
     SystemColumn("_headers", Map(STRING, STRING), Origin.ROW, "headers of the record", "SELECT _headers['trace-id'] AS trace FROM t"),
     SystemColumn(
-        "_window_start",
+        START,
         TIMESTAMP,
         Origin.WINDOW,
         "start of the emission's window (included)",
         "SELECT _window_start AS s, COUNT(*) AS n FROM t WINDOW TUMBLING(10s)",
     ),
     SystemColumn(
-        "_window_end",
+        END,
         TIMESTAMP,
         Origin.WINDOW,
         "end of the emission's window (excluded)",
         "SELECT _window_end AS e, COUNT(*) AS n FROM t WINDOW TUMBLING(10s)",
     ),
     SystemColumn(
-        "_emission",
+        EMISSION,
         STRING,
         Origin.EMISSION,
         "early, final, late, change or retract",
         "SELECT COUNT(*) AS n, _emission AS kind FROM t WINDOW TUMBLING(10s) ALLOWED_LATENESS 10s",
     ),
     SystemColumn(
-        "_revision",
+        REVISION,
         INT,
         Origin.EMISSION,
         "1, 2, 3 ... for the same group and window",
@@ -93,7 +94,7 @@ ROW_COLUMNS: tuple[SystemColumn, ...] = tuple(c for c in SYSTEM_COLUMNS if c.ori
 _HIDDEN = re.compile(
     "_(t|row|rows|fate|fate_in|pass|judged|slice|raw_text|seq|own_mark|source_mark|source_partition|greatest|behind|passed|included|aside"
     "|arrived|is_new|place|current|until|window_rows|row_time|which_source|tick|k[0-9]+|a[0-9]+_.*|clock[0-9]+|warned[0-9]+"
-    "|l[0-9]+(k[0-9]+|o))",
+    "|partition_watermark|source_watermark|l[0-9]+(k[0-9]+|o))",
     re.IGNORECASE,
 )
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
+from windrow.model import row_protocol
 from windrow.model.expr import Node
 
-START, END = "_window_start", "_window_end"
+START, END = row_protocol.START, row_protocol.END
 # Event time has no finer step.
 INSTANT = 1
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import COUNT, END, START, join_on
+from windrow.windowing.columns import COUNT, END, START, TIME, join_on
 from windrow.windowing.delta_table import DeltaTable
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, TIME, alike
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, alike
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
-_GROUP = "_group"
+_GROUP = "_asof_group"
 
 
 @dataclass(frozen=True)

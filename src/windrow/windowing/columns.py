@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from windrow.lazy import LazyModule
+from windrow.model import row_protocol
 from windrow.model.accumulation import Accumulation
 
 if TYPE_CHECKING:
@@ -20,12 +21,11 @@ SLICE = "_slice"  # start of the slice (or of the pane's window) that a partial 
 COUNT = "_n"  # rows merged into a partial
 FIRST = "_first"  # least event time of a session partial
 LAST = "_last"  # greatest event time of a session partial
-SEQ = "_seq"  # arrival order of a row within its batch
-
-START = "_window_start"
-END = "_window_end"
-EMISSION = "_emission"
-REVISION = "_revision"
+SINCE = "_since"  # when it began: the watermark at the begin of a piece of a batch, the arrival of the batch of a row that waits
+SEQ = row_protocol.SEQ
+TIME = row_protocol.TIME
+START, END = row_protocol.START, row_protocol.END
+EMISSION, REVISION = row_protocol.EMISSION, row_protocol.REVISION
 
 EARLY, FINAL, LATE, CHANGE, RETRACT = "early", "final", "late", "change", "retract"
 

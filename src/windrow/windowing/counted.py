@@ -26,10 +26,10 @@ from windrow.windowing.delta_table import DeltaTable
 from windrow.windowing.emit_policy import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, EmitPolicy
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
-_NUMBER = "_number"
+_NUMBER = "_window_number"
 _BEFORE = "_before"
-_BLOCK = "_block"
-_EMITS = "_emits"
+_BLOCK = "_count_block"
+_EMITS = "_count_emits"
 
 # EMIT CHANGES shows a window after each of its rows: so many rows of a group are taken at a time, since every one of them is
 # merged again for each that follows it.

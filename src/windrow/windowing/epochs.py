@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from windrow.windowing.columns import SINCE
 from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep, stack
 
 EPOCH = "_epoch"  # number of the piece
-SINCE = "_since"  # watermark when the piece began; NULL for the first, which begins with the batch
 _OPENING = -1  # what closes before the first piece begins
 ROW_MARK = "_row_mark"  # watermark of its own partition that a row which is a piece by itself is judged by
 

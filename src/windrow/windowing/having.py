@@ -13,7 +13,7 @@ from windrow.windowing.step import stack
 LET_OUT = "_let_out"
 EMITS, RETRACTS = "_emits", "_retracts"
 _EMITTED = "_said"  # how often a group has emitted; saved states have it by this name
-_PLACE, _OWN, _GROUP = "_place", "_own", "_group"
+_PLACE, _OWN, _GROUP = "_verdict_place", "_own_revision", "_having_group"
 
 
 class Panes(StrEnum):

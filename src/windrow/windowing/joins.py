@@ -6,17 +6,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import COUNT, END, START
+from windrow.windowing.columns import COUNT, END, START, TIME
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 HELD = "held"  # the one table of a side's state
 ID = "_id"  # number of a row within its side, in arrival order
-TIME = "_t"  # the time that the bound is about, microseconds
 MATCHED = "_matched"  # whether the row was ever paired
 MARK = "_mark"  # a row of the input that only says: the held row with this id is paired now
 LEFT_ID, RIGHT_ID = "_left_id", "_right_id"
 
-_BUCKET, _LEFT_TIME = "_bucket", "_left_t"
+_BUCKET, _LEFT_TIME = "_time_bucket", "_left_t"
 
 
 @dataclass(frozen=True)

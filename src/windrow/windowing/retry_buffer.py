@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from windrow.windowing.columns import COUNT, END, START
+from windrow.windowing.columns import COUNT, END, SINCE, START
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 WAITING = "waiting"
 # What each row is known by, and whether it leaves (of such a row nothing else is told).
 NUMBER, LEAVES = "_number", "_leaves"
-
-
-SINCE = "_since"  # arrival time of the batch that a row came in
 
 
 @dataclass(frozen=True)

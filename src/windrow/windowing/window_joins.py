@@ -12,8 +12,8 @@ import polars as pl
 
 from windrow.model.lateness import over_at
 from windrow.model.window_kinds import FixedKind
-from windrow.windowing.columns import COUNT, END, FOREVER, NEVER, START, join_on
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, TIME, Until, alike, with_keys
+from windrow.windowing.columns import COUNT, END, FOREVER, NEVER, START, TIME, join_on
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, Until, alike, with_keys
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 SIDE = "_side"  # 0: left, 1: right

@@ -14,9 +14,9 @@ from windrow.jobs.identity import STATE
 from windrow.spark.state.job_state import JobState
 from windrow.spark.state.state_store import StateStore
 from windrow.storage import LocalFolder, folder_name
-from windrow.windowing.columns import COUNT, END, START
-from windrow.windowing.joins import HELD, ID, MATCHED, TIME
-from windrow.windowing.retry_buffer import NUMBER, SINCE, WAITING
+from windrow.windowing.columns import COUNT, END, SINCE, START, TIME
+from windrow.windowing.joins import HELD, ID, MATCHED
+from windrow.windowing.retry_buffer import NUMBER, WAITING
 from windrow.windowing.step import Tables
 
 SQL = """

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from windrow.windowing.asof import NewestStep, WaitingStep, newest_earlier
-from windrow.windowing.columns import FOREVER
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID, TIME
+from windrow.windowing.columns import FOREVER, TIME
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, RIGHT_ID
 from windrow.windowing.step import BatchTime, Tables, stack
 
 KEYS = ("_j0",)

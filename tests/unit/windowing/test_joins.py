@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.windowing.columns import FOREVER
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
+from windrow.windowing.columns import FOREVER, TIME
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, SideStep, Span, Until, find_pairs
 from windrow.windowing.step import BatchTime, Tables
 
 KEYS = ("_j0",)

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from windrow.model.window_kinds import Cumulate, Sliding, Tumbling
-from windrow.windowing.columns import END, FOREVER, START
-from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID, TIME
+from windrow.windowing.columns import END, FOREVER, START, TIME
+from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID
 from windrow.windowing.step import BatchTime
 from windrow.windowing.window_joins import FixedWindows, SessionWindows, pairs_in_windows, unpaired
 

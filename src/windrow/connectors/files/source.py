@@ -15,6 +15,7 @@ from windrow.connectors.files.json_fast_scan import WHOLE_FILES, quick_reader
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
+from windrow.model import row_protocol
 from windrow.model.types import ColumnDef
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _CORRUPT = "__corrupt"
 # bits), then the place in the file. Splits of one file are told apart by where they start: a split has no more rows than bytes.
 _METADATA = "_metadata."
 _WRITTEN_SQL = f"shiftleft(unix_seconds({_METADATA}file_modification_time) - 1577836800, 33)"
-_WRITTEN, _PLACE, _ADDRESS = "_written", "_place", "_address"
+_WRITTEN, _PLACE, _ADDRESS = "_written", row_protocol.PLACE, "_address"
 _LINE_NUMBER = "monotonically_increasing_id()"
 _IN_SPLIT = f"{_METADATA}file_block_start + ({_LINE_NUMBER} & 8589934591)"
 _BLANKS = " \t\r\n\x0b\x0c"

@@ -14,11 +14,12 @@ from windrow.connectors.kafka.failures import NO_KEY
 from windrow.connectors.runtime import EMISSION, RETRACT, Output, Refused
 from windrow.connectors.streaming import output_batches
 from windrow.errors import JobError
+from windrow.model import row_protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-KEY, HEADERS, EVENT_TIME = "_key", "_headers", "_event_time"
+KEY, HEADERS, EVENT_TIME = "_key", row_protocol.HEADERS, row_protocol.EVENT_TIME
 ROWS_AT_ONCE = 2_000
 
 Headers = list[tuple[str, str | bytes | None]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.model.row_protocol import SEQ, TOPIC
 from windrow.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, Array, DataType, Map, Struct
 from windrow.otap.attributes import MAPS
 from windrow.otap.columns import PART_ID, TIME
@@ -12,7 +13,7 @@ from windrow.otap.covers import Cover
 from windrow.otap.nested import sql_values
 from windrow.otap.windows import EVENT_TIME, FILE, PLACED, ROW, numbers
 
-SEQ, OFFSET, TOPIC = "_seq", "_offset", "_topic"
+OFFSET = "_offset"
 _TIMES = pa.timestamp("us", tz="UTC")
 _ATOMS: dict[DataType, pa.DataType] = {
     BIGINT: pa.int64(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windrow.aggregates import Aggregate as AggregateForm
 from windrow.aggregates import find_aggregate
 from windrow.model.expr import Column, Slot
+from windrow.model.row_protocol import OWN_WATERMARK, SEQ, SOURCE_WATERMARK
 from windrow.model.system import SYSTEM_COLUMNS, Origin, system_column
 from windrow.plan.stages import (
     Aggregate,
@@ -24,10 +25,9 @@ from windrow.plan.stream_joins import AsofJoin, WindowJoin
 
 # System columns that every emission has.
 EMISSION_COLUMNS = tuple(column.name for column in SYSTEM_COLUMNS if column.origin is not Origin.ROW)
-_SEQ = "_seq"
 # What every row in the driver has beside its columns.
 _ALWAYS = ("_key", "_event_time", "_timestamp")
-_RESERVED = {*(column.name for column in SYSTEM_COLUMNS), _SEQ, "_own_mark", "_source_mark"}
+_RESERVED = {*(column.name for column in SYSTEM_COLUMNS), SEQ, OWN_WATERMARK, SOURCE_WATERMARK}
 
 
 def part_names(item: AggregateItem) -> dict[str, str]:
@@ -59,7 +59,7 @@ def emission_renames(stage: Aggregate) -> list[tuple[str, str]] | None:
             case _:
                 return None
     names = [name.lower() for name, _ in renames]
-    return renames if not set(names) & {*_ALWAYS, _SEQ} and len(set(names)) == len(names) else None
+    return renames if not set(names) & {*_ALWAYS, SEQ} and len(set(names)) == len(names) else None
 
 
 def is_only_renamed(stage: FilterProject, job: Job) -> bool:

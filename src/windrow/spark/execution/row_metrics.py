@@ -16,13 +16,13 @@ from windrow.model.notes import Metric, MetricType
 from windrow.observe.row_metrics import Labels, Totals, Values, label_text
 from windrow.spark.compile.expressions import quote, to_sql
 from windrow.spark.query.flow import Flow
-from windrow.spark.row_columns import FATE
+from windrow.spark.row_columns import FATE, PLACE
 from windrow.windowing.columns import SEQ
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_VALUE, _ROW, _PLACE, _LAST = "_value", "_row", "_place", "_last"
+_VALUE, _ROW, _LAST = "_value", "_metric_row", "_last_value"
 # Which rows a metric with a sample rate looks at follows from the rows, so that a batch that runs again looks at the same.
 _SHARES = 1_000_000
 _NO_HASH = ("map<", "variant", "interval")
@@ -108,12 +108,12 @@ def _grouped_by_executors(frame: DataFrame, metric: Metric) -> dict[Labels, Valu
     value = "CAST(NULL AS DOUBLE)" if metric.field is None else f"CAST({quote(metric.field)} AS DOUBLE)"
     place = SEQ if SEQ in frame.columns else "monotonically_increasing_id()"
     labels = [f"{quote(label)} AS l{number}" for number, label in enumerate(metric.labels)]
-    rows = frame.where(condition).selectExpr(*labels, f"{value} AS {_VALUE}", f"{place} AS {_PLACE}")
+    rows = frame.where(condition).selectExpr(*labels, f"{value} AS {_VALUE}", f"{place} AS {PLACE}")
     if metric.field is not None:
         rows = rows.where(f"{_VALUE} IS NOT NULL AND NOT isnan({_VALUE}) AND abs({_VALUE}) < double('Infinity')")
     if metric.type is MetricType.COUNTER and metric.field is not None:
         rows = rows.where(f"{_VALUE} >= 0")
-    aggregates = ["CAST(count(1) AS DOUBLE) AS n", f"sum({_VALUE}) AS s", f"max_by({_VALUE}, {_PLACE}) AS {_LAST}"]
+    aggregates = ["CAST(count(1) AS DOUBLE) AS n", f"sum({_VALUE}) AS s", f"max_by({_VALUE}, {PLACE}) AS {_LAST}"]
     aggregates += [f"CAST(count_if({_VALUE} <= {bound!r}D) AS DOUBLE) AS b{number}" for number, bound in enumerate(metric.bounds)]
     grouped = rows.groupBy(*(f"l{number}" for number in range(len(metric.labels))))
     found = grouped.agg(*map(expr, aggregates)).toArrow().to_pylist()

@@ -13,7 +13,8 @@ from windrow.spark.query.flow import Flow
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState
 from windrow.windowing.asof import NewestStep, WaitingStep, newest_earlier
-from windrow.windowing.joins import RIGHT_ID, TIME
+from windrow.windowing.columns import TIME
+from windrow.windowing.joins import RIGHT_ID
 from windrow.windowing.step import BatchTime, WindowStep
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from windrow.spark.execution.violations import refuse_violation, violation_lette
 from windrow.spark.operators.base import Operator
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import strictness
-from windrow.spark.row_columns import WARNED
+from windrow.spark.row_columns import PLACE, WARNED
 from windrow.spark.scan.dead_letter_scan import returned_rows
 from windrow.windowing.columns import EMISSION, RETRACT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_VERDICT, _PLACE = "_verdict", "_place"
+_VERDICT = "_verdict"
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class ExpectOperator(Operator[Expect]):
         """Spark gives verdicts only: the rows stay what they are, in their order."""
         self.took(Rows.JUDGE_IN_DRIVER, batch)
         table = source.as_table(self.context.spark)
-        placed = table.append_column(_PLACE, pa.array(range(table.num_rows), pa.int64()))
+        placed = table.append_column(PLACE, pa.array(range(table.num_rows), pa.int64()))
         frame = self.context.spark.createDataFrame(placed).coalesce(1)
-        told = frame.selectExpr(_PLACE, *self._asked(frame)).toArrow().sort_by(_PLACE)
+        told = frame.selectExpr(PLACE, *self._asked(frame)).toArrow().sort_by(PLACE)
         verdicts = told[_VERDICT]
         counts = {each["values"]: each["counts"] for each in verdicts.value_counts().to_pylist()} if table.num_rows else {}
         warned = {each.name: pc.sum(told[f"{WARNED}{n}"].cast(pa.int64())).as_py() or 0 for n, each in self._warning()}

@@ -14,13 +14,11 @@ from windrow.spark.execution.ledger_writer import record_exploded
 from windrow.spark.operators.base import JobContext, Operator
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import strictness
-from windrow.spark.row_columns import FATE, RAW_TEXT
+from windrow.spark.row_columns import FATE, PLACE, RAW_TEXT
 from windrow.spark.scan.row_order import needs_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_PLACE = "_place"
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,9 @@ _HAVE_OUTER = ("explode", "posexplode", "inline")
 
 def _numbered(frame: DataFrame) -> DataFrame:
     """Rows of one row share its place in the input: they stand after each other in the order of the generator."""
-    frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")
-    kept = [quote(name) for name in frame.columns if name not in (SEQ, _PLACE)]
-    return frame.selectExpr(*kept, f"CAST(row_number() OVER (ORDER BY {SEQ}, {_PLACE}) AS BIGINT) AS {SEQ}")
+    frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {PLACE}")
+    kept = [quote(name) for name in frame.columns if name not in (SEQ, PLACE)]
+    return frame.selectExpr(*kept, f"CAST(row_number() OVER (ORDER BY {SEQ}, {PLACE}) AS BIGINT) AS {SEQ}")
 
 
 def _count(frame: DataFrame, stage: Explode) -> tuple[int, int, int]:

@@ -14,7 +14,8 @@ from windrow.spark.operators.join_sides import JoinResult, JoinSides, SideBatch,
 from windrow.spark.query.flow import Flow
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState
-from windrow.windowing.joins import ID, LEFT_ID, MATCHED, RIGHT_ID, TIME, SideStep, Span, Until, find_pairs
+from windrow.windowing.columns import TIME
+from windrow.windowing.joins import ID, LEFT_ID, MATCHED, RIGHT_ID, SideStep, Span, Until, find_pairs
 from windrow.windowing.step import BatchTime
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from windrow.spark.scan.row_reader import spark_type
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState, StepInput
 from windrow.spark.state.state_file import frame_of
-from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID, TIME
+from windrow.windowing.columns import TIME
+from windrow.windowing.joins import HELD, ID, LEFT_ID, MARK, MATCHED, RIGHT_ID
 from windrow.windowing.step import BatchTime, Tables, WindowStep
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from windrow.spark.operators.table_lookup import LookedUp, look_up, misses, qual
 from windrow.spark.operators.upsert_table import typed
 from windrow.spark.query.flow import Flow
 from windrow.spark.tables.reference_tables import ReferenceTables
-from windrow.windowing.retry_buffer import LEAVES, NUMBER, SINCE
+from windrow.windowing.columns import SINCE
+from windrow.windowing.retry_buffer import LEAVES, NUMBER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -25,7 +25,7 @@ from windrow.spark.operators.filter_project import project
 from windrow.spark.operators.limit import limited
 from windrow.spark.operators.table_subquery import with_subquery_values
 from windrow.spark.query.flow import Flow
-from windrow.spark.row_columns import FATE
+from windrow.spark.row_columns import FATE, PLACE
 from windrow.spark.state.state_file import frame_of
 from windrow.spark.tables.reference_tables import ReferenceTables
 from windrow.windowing.row_buffer import KEPT
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 ORDER = "_arrived"  # place in the arrival order of the whole stream
 IS_NEW = "_is_new"
-_PLACE, _CURRENT = "_place", "_current"
+_CURRENT = "_current"
 _ROW_BY_ROW = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
 _RANKINGS = {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
 
@@ -189,12 +189,12 @@ def _call_at_once(over: Over, index: int, look: OverCalls) -> str:
 def _over_result(index: int, look: OverCalls, everything: DataFrame) -> DataFrame:
     """Pair each new row with the rows it can see, call the functions over them, and keep the row's own value."""
     keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
-    placed = everything.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {ORDER}) AS {_PLACE}")
+    placed = everything.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {ORDER}) AS {PLACE}")
     now = placed.where(IS_NEW).selectExpr(
-        f"{ORDER} AS {_CURRENT}", f"{_PLACE} AS _until", *(f"{key_name(index, j)} AS _n{j}" for j in range(len(look.partition_by)))
+        f"{ORDER} AS {_CURRENT}", f"{PLACE} AS _until", *(f"{key_name(index, j)} AS _n{j}" for j in range(len(look.partition_by)))
     )
     same = " AND ".join(["true", *(f"{key_name(index, j)} <=> _n{j}" for j in range(len(look.partition_by)))])
-    reach = f"{_PLACE} <= _until" + ("" if look.buffer is None else f" AND {_PLACE} > _until - {look.buffer}")
+    reach = f"{PLACE} <= _until" + ("" if look.buffer is None else f" AND {PLACE} > _until - {look.buffer}")
     from pyspark.sql import functions
 
     seen = now.join(placed, functions.expr(f"{same} AND {reach}"))

@@ -28,16 +28,25 @@ from windrow.plan.stages import Aggregate, AggregateItem, PartialShape
 from windrow.plan.window_cut import overlap
 from windrow.spark.compile.expressions import of_batch, quote, to_sql
 from windrow.spark.compile.sql_time import SqlTime
-from windrow.spark.row_columns import CLOCK, FATE, INCLUDED, JUDGED, ROW, ROWS_COUNT, TIME, WATERMARK_NEUTRAL_FATES
+from windrow.spark.row_columns import (
+    CLOCK,
+    FATE,
+    INCLUDED,
+    JUDGED,
+    PARTITION_WATERMARK,
+    ROW,
+    ROWS_COUNT,
+    TIME,
+    WATERMARK_NEUTRAL_FATES,
+    WATERMARK_THEN,
+)
 from windrow.spark.scan.diverted_rows import JUDGED_TIME, JUDGED_WATERMARK, diverted_row
-from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SLICE
+from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SINCE, SLICE
 from windrow.windowing.emit_policy import WHEN
-from windrow.windowing.epochs import EPOCH, ROW_MARK, SINCE
+from windrow.windowing.epochs import EPOCH, ROW_MARK
 from windrow.windowing.lateness import is_open_sql, is_over_sql
 from windrow.windowing.sessions import LATE_ID
 
-_MARK = "_mark"  # watermark of its own partition when a row came
-_REACHED = "_reached"  # watermark of its source when a row came
 _SINCE_TIME = "_t0"  # the least time of a joined row's parts
 _ALONE = "_alone"  # whether a row is a piece of its batch by itself
 ONE = "1L"
@@ -87,7 +96,7 @@ class PartialAggregation:
     @property
     def mark(self) -> str:
         """SQL of the watermark that a row is judged by."""
-        return _MARK if self.marks is not None else self.floor
+        return PARTITION_WATERMARK if self.marks is not None else self.floor
 
     @property
     def gone(self) -> str | None:
@@ -145,7 +154,7 @@ def judged_sql(stage: Aggregate, request: PartialAggregation) -> str:
     future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
     if request.marks is not None:
         own, source = (f"greatest({mark} - {request.delay}, {request.floor})" for mark in request.marks)
-        rows = f"SELECT *, {own} AS {_MARK}, {source} AS {_REACHED} FROM ({rows})"
+        rows = f"SELECT *, {own} AS {PARTITION_WATERMARK}, {source} AS {WATERMARK_THEN} FROM ({rows})"
     late, slices = _lateness(stage, request), _slice_sql(stage, request)
     judged = (
         f"CASE WHEN _fate_in <> 0 THEN _fate_in WHEN NOT _pass THEN {Fate.FILTERED.value} "
@@ -182,17 +191,17 @@ def _is_accounted(stage: Aggregate) -> str | None:
 def _in_pieces(stage: Aggregate, judged: str) -> str:
     """Rows with the number of their piece: one that may be late is a piece by itself, and the next begins after it."""
     if isinstance(stage.window, MovingKind):
-        late = f"{TIME} <= {_REACHED} OR {TIME} + {stage.window.own_length} <= {_MARK}"
+        late = f"{TIME} <= {WATERMARK_THEN} OR {TIME} + {stage.window.own_length} <= {PARTITION_WATERMARK}"
     else:
         fixed = fixed_of(stage)
         assert fixed is not None
-        late = f"{first_closed_at(fixed, SqlTime(TIME))} <= {_REACHED}"
+        late = f"{first_closed_at(fixed, SqlTime(TIME))} <= {WATERMARK_THEN}"
     alone = f"SELECT *, CASE WHEN _judged = 0 AND ({late}) THEN 1L ELSE 0L END AS {_ALONE} FROM ({judged})"
     so_far = f"OVER (ORDER BY `{SEQ}` ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     columns = (
         f"2 * sum({_ALONE}) {so_far} - {_ALONE} AS {EPOCH}",
-        f"max(CASE WHEN {_ALONE} = 1 THEN {_REACHED} END) {so_far} AS {SINCE}",
-        f"CASE WHEN {_ALONE} = 1 THEN {_MARK} END AS {ROW_MARK}",
+        f"max(CASE WHEN {_ALONE} = 1 THEN {WATERMARK_THEN} END) {so_far} AS {SINCE}",
+        f"CASE WHEN {_ALONE} = 1 THEN {PARTITION_WATERMARK} END AS {ROW_MARK}",
     )
     return f"SELECT *, {', '.join(columns)} FROM ({alone})"
 
@@ -301,7 +310,7 @@ def _judged_by(stage: Aggregate, request: PartialAggregation) -> dict[str, str]:
     mark = request.mark
     if isinstance(stage.window, MovingKind) and request.marks is not None:
         # A row of its own piece is judged by how far its source has come, too.
-        mark = f"greatest({_MARK}, {_REACHED})"
+        mark = f"greatest({PARTITION_WATERMARK}, {WATERMARK_THEN})"
     return {JUDGED_TIME: TIME if stage.since is None else _SINCE_TIME, JUDGED_WATERMARK: mark}
 
 
@@ -397,7 +406,7 @@ def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
         TIME,
         *([] if stage.since is None else [_SINCE_TIME]),
         *pieces,
-        *([_MARK] if request.marks is not None else []),
+        *([PARTITION_WATERMARK] if request.marks is not None else []),
     ]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)

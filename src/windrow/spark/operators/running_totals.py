@@ -17,7 +17,7 @@ from windrow.windowing.columns import COUNT, SEQ, SLICE
 from windrow.windowing.numbering import PANE, pane_numbers
 from windrow.windowing.running import run_up
 
-_NUMBER = "_number"
+_NUMBER = "_rows_so_far"
 _ONES = pa.field(_NUMBER, pa.int64(), nullable=False)
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 

@@ -17,13 +17,12 @@ from windrow.model.window import IncludeInNext
 from windrow.plan.sharing import fixed_of
 from windrow.plan.stages import Aggregate
 from windrow.spark.operators.partial_aggregation import ONE, PartialAggregation, judged_sql, row_columns
-from windrow.spark.row_columns import CLOCK, INCLUDED, JUDGED, ROW, ROWS_COUNT, TIME, WATERMARK_NEUTRAL_FATES
+from windrow.spark.row_columns import CLOCK, INCLUDED, JUDGED, ROW, ROWS_COUNT, SOURCE_PARTITION, TIME, WATERMARK_NEUTRAL_FATES
 from windrow.windowing.columns import SLICE
 
 # Of a row that is set aside its fate and the row itself, NULL for all others: a NULL costs next to nothing.
 _ASIDE = "_aside"
 _BETWEEN = " "
-_SOURCE_PARTITION = "_source_partition"
 # Where of so many rows less than one is left out, the others are not copied.
 _FAR_BETWEEN = 1000
 
@@ -50,7 +49,7 @@ class SingleRows:
         same = _left_out(asked)
         self.sources = {name: same.get(name, name) for name in wanted if name not in (ROWS_COUNT, INCLUDED, *clocks)}
         sent = {name: sql for name, sql in asked.items() if name not in same}
-        sent |= {_ASIDE: aside} | ({_SOURCE_PARTITION: request.partition_sql} if self._has_partitions else {})
+        sent |= {_ASIDE: aside} | ({SOURCE_PARTITION: request.partition_sql} if self._has_partitions else {})
         if self._has_times or (SLICE in wanted and SLICE not in asked and stage.window is not None):
             sent[TIME] = TIME
         self.sql = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in sent.items())} FROM ({judged_sql(stage, request)})"
@@ -107,7 +106,7 @@ class SingleRows:
         if not self._has_partitions:
             return {f"{CLOCK}{p}": fed[TIME] for p in self._partitions}
         none = pa.scalar(None, pa.int64())
-        return {f"{CLOCK}{p}": pc.if_else(pc.equal(fed[_SOURCE_PARTITION], p), fed[TIME], none) for p in self._partitions}
+        return {f"{CLOCK}{p}": pc.if_else(pc.equal(fed[SOURCE_PARTITION], p), fed[TIME], none) for p in self._partitions}
 
 
 def without(rows: pa.Table, is_left_out: pa.ChunkedArray) -> pa.Table:

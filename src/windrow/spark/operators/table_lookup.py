@@ -20,7 +20,7 @@ from windrow.spark.tables.reference_tables import ReferenceTables
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_UNTIL, _NTH = "_until", "_nth"
+_UNTIL, _NTH = "_until", "_table_row"
 _FOUND = "_found"  # prefix of the columns that say whether a table had a row
 # What ``join.on_missing = default`` puts in place of NULL, by the start of a Spark type's name.
 _DEFAULTS = {

@@ -15,8 +15,8 @@ from windrow.spark.operators.join_sides import JoinResult, JoinSides, SideBatch,
 from windrow.spark.query.flow import Flow
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import JobState
-from windrow.windowing.columns import EMISSION, END, FINAL, REVISION, START
-from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID, TIME, alike
+from windrow.windowing.columns import EMISSION, END, FINAL, REVISION, START, TIME
+from windrow.windowing.joins import ID, LEFT_ID, RIGHT_ID, alike
 from windrow.windowing.step import BatchTime, WindowStep
 from windrow.windowing.window_joins import SIDE, FixedWindows, SessionWindows, WindowSideStep, pairs_in_windows, unpaired
 

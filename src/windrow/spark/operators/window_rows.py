@@ -15,9 +15,9 @@ from windrow.plan.stages import WindowRows
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.operators.base import Operator
 from windrow.spark.query.flow import Flow
+from windrow.spark.row_columns import PLACE
 from windrow.windowing.columns import EMISSION, END, LATE, REVISION, START
 
-_PLACE = "_place"
 _ROW_NAMES = frozenset(column.name for column in ROW_COLUMNS)
 # What a row has of its window; the rest it has itself.
 _OF_WINDOW = (START, END, EMISSION, REVISION, "_event_time")
@@ -57,7 +57,7 @@ def _not_said_before(stage: WindowRows, windows: pa.Table, elements: pa.Array, b
     """The places of the elements that go out, in order. A late row goes out by itself: the others of its window had gone before."""
     frame = pl.DataFrame(
         {
-            _PLACE: pl.int_range(len(elements), dtype=pl.Int64, eager=True),
+            PLACE: pl.int_range(len(elements), dtype=pl.Int64, eager=True),
             "batch": pl.Series(pc.struct_field(elements, "b")),
             "row": pl.Series(pc.struct_field(elements, "s")),
             **{name: pl.Series(windows[name]) for name in (SEQ, START, END, EMISSION)},
@@ -66,4 +66,4 @@ def _not_said_before(stage: WindowRows, windows: pa.Table, elements: pa.Array, b
     # Within a batch a window may emit more than once, and sessions may have other bounds when they do.
     told_by = ("batch", "row", START, END) if isinstance(stage.kind, FixedKind) else ("batch", "row")
     fresh = frame.filter((pl.col(EMISSION) != LATE) | (pl.col("batch") == batch_id)).sort(SEQ, "batch", "row")
-    return fresh.unique(told_by, keep="first", maintain_order=True)[_PLACE].to_arrow()
+    return fresh.unique(told_by, keep="first", maintain_order=True)[PLACE].to_arrow()

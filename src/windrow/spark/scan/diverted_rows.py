@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ, TOPIC_NUMBER
+from windrow.model.row_protocol import TOPIC
 from windrow.model.types import ColumnDef
 from windrow.plan.stages import Read
 from windrow.spark.compile.expressions import quote
@@ -27,7 +28,6 @@ from windrow.spark.scan.row_reader import spark_type
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
-_TOPIC = "_topic"
 # What a row that may be late was judged by, in microseconds: the time that says which windows it belongs to, and the watermark.
 JUDGED_TIME, JUDGED_WATERMARK = "_judged_time", "_judged_watermark"
 _JUDGEMENT = (JUDGED_TIME, JUDGED_WATERMARK)
@@ -45,7 +45,7 @@ def diverted_row(columns: tuple[str, ...], guard: str, judged_by: Mapping[str, s
     ``judged_by`` has SQL of ``JUDGED_TIME`` and ``JUDGED_WATERMARK``, where the row may turn out to be late.
     """
     # To ask for the name of a file would take it along with every row, of which only these need it.
-    skipped = _SKIPPED | {_TOPIC} if TOPIC_NUMBER in columns else _SKIPPED
+    skipped = _SKIPPED | {TOPIC} if TOPIC_NUMBER in columns else _SKIPPED
     own = [quote(name) for name in columns if name not in skipped]
     fields = ", ".join([*own, *(f"{sql} AS {name}" for name, sql in (judged_by or {}).items())])
     # Not NULL elsewhere: Spark has a faster table for groups of which no key is.
@@ -91,7 +91,7 @@ def _spread(rows: pa.Array, is_there: pa.ChunkedArray) -> pa.ChunkedArray | pa.A
 
 
 def _with_topic(row: dict[str, Any], given: LazyRelation) -> dict[str, Any]:
-    return {**row, _TOPIC: given.topics.get(row[TOPIC_NUMBER])} if TOPIC_NUMBER in row else row
+    return {**row, TOPIC: given.topics.get(row[TOPIC_NUMBER])} if TOPIC_NUMBER in row else row
 
 
 def _completed(whole: StructType, rows: list[dict[str, Any]], undecoded: Sequence[ColumnDef]) -> StructType:
