@@ -50,6 +50,15 @@ def test_modules_named_exist(page: Path) -> None:
     assert [name for name in sorted(names - {"windrow.yaml"}) if not _exists(name)] == []
 
 
+def test_the_walk_of_a_row_is_short() -> None:
+    """Whoever reads it goes through so many modules and no more; the page says how many."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walk = text.partition("## A walk of one row\n")[2].partition("\n## ")[0]
+    modules = set(re.findall(r"`(windrow(?:\.[a-z_0-9]+)+)`", walk))
+    assert len(modules) <= 20
+    assert f"{len(modules)} modules" in walk
+
+
 def _exists(name: str) -> bool:
     """A module, or something that a module has."""
     try:
