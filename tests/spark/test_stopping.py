@@ -193,8 +193,11 @@ def test_java_does_not_outlive_a_program_that_was_killed(folder: Path) -> None:
 def test_a_closed_terminal_lets_the_batch_finish(folder: Path) -> None:
     mine, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, 150))
-    # The shell that a terminal starts leads the session, and the terminal is its own.
-    lead = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    # The shell that a terminal starts leads the session, the terminal is its own, and it ends with it even where the tests run under nohup.
+    lead = (
+        "import fcntl, os, signal, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", lead, *_command(folder)[1:]], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
