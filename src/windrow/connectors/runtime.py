@@ -157,11 +157,11 @@ class SinkRequest:
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
-class Books(Protocol):
+class RowCounter(Protocol):
     """Counts the rows of a frame while a sink reads them, so that they need not be read once more for the ledger.
 
     The frame then also has the rows that are not to be written. A sink with ``counts_rows = True`` reads by
-    ``output_batches``, which asks for the columns of the books beside its own and hands them over.
+    ``output_batches``, which asks for the columns of the counter beside its own and hands them over.
     """
 
     columns: tuple[str, ...]
@@ -172,7 +172,7 @@ class Books(Protocol):
         """All rows are read, perhaps not for the first time."""
 
     def take(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Count some rows. Gives those that are to be written, without the columns of the books."""
+        """Count some rows. Gives those that are to be written, without the columns of the counter."""
 
     def close(self) -> None:
         """All rows were counted. Raises where the batch must not be written."""
@@ -202,7 +202,7 @@ class Output:
     frame: DataFrame | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
     # Only for sinks that count rows.
-    books: Books | None = None
+    row_counter: RowCounter | None = None
     # None where the batch is not traced.
     trace: WriteTrace | None = None
 
@@ -218,7 +218,7 @@ class Refused:
 class Sink(ABC):
     """Writes outputs so that writing the same batch twice leaves what writing it once leaves."""
 
-    # Whether it reads a frame by ``output_batches`` and hands the columns of the books over (see ``Books``).
+    # Whether it reads a frame by ``output_batches`` and hands the columns of the counter over (see ``RowCounter``).
     counts_rows: bool = False
 
     def open(self) -> None:

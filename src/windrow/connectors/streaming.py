@@ -62,14 +62,14 @@ def output_batches(output: Output, columns: Mapping[str, Column], rows_at_once: 
     """The rows of an output's frame, with these columns; each is counted on its way where nobody has counted it before."""
     from pyspark.sql import functions as F
 
-    frame, books = output.frame, output.books
+    frame, counter = output.frame, output.row_counter
     assert frame is not None
-    if books is None:
+    if counter is None:
         yield from arrow_batches(frame.select(*(column.alias(name) for name, column in columns.items())), rows_at_once)
         return
     # Nothing is computed of a row that is only counted.
-    wanted = [F.when(F.col(books.passed), column).alias(name) for name, column in columns.items()]
-    books.begin()
-    for batch in arrow_batches(frame.select(*wanted, *books.columns), rows_at_once):
-        yield books.take(batch)
-    books.close()
+    wanted = [F.when(F.col(counter.passed), column).alias(name) for name, column in columns.items()]
+    counter.begin()
+    for batch in arrow_batches(frame.select(*wanted, *counter.columns), rows_at_once):
+        yield counter.take(batch)
+    counter.close()

@@ -160,7 +160,7 @@ class Outputs:
             case Sink.FRAME:
                 return Output(result.batch_id, flow.columns, None, flow.as_frame(self._spark), trace=trace)
             case Sink.COUNTED_FRAME:
-                return Output(result.batch_id, flow.columns, None, flow.as_frame(self._spark), books=flow.books, trace=trace)
+                return Output(result.batch_id, flow.columns, None, flow.as_frame(self._spark), row_counter=flow.row_counter, trace=trace)
 
     def _write_letters(self, result: BatchResult, replay: Replay) -> None:
         buffer = BytesIO()

@@ -66,8 +66,8 @@ def test_a_time_stands_for_window_and_clock() -> None:
     kept = rows.kept(fed)
     assert kept is not None
     assert kept.to_pydict() == {"_k0": ["a"] * 3, SEQ: [0, 1, 3], "_a1_s": [0, 1, 3], SLICE: [-MINUTE, MINUTE, 3 * MINUTE]}
-    books = rows.books(fed).to_pylist()
-    assert books == [
+    fates = rows.fates(fed).to_pylist()
+    assert fates == [
         {"_clock0": 3 * MINUTE + 5, "_rows": 3, "_judged": 0, "_row": ""},
         {"_clock0": 7, "_rows": 1, "_judged": Fate.LATE.value, "_row": '{"k": "a b"}'},
     ]
@@ -77,7 +77,7 @@ def test_a_batch_without_rows_has_nothing_to_book() -> None:
     rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES")
     fed = _fed({"_t": pa.array([], pa.int64())}, [])
     assert rows.kept(fed) is None
-    assert rows.books(fed).num_rows == 0
+    assert rows.fates(fed).num_rows == 0
 
 
 def test_an_offset_moves_windows() -> None:
@@ -91,7 +91,7 @@ def test_rows_that_were_all_set_aside_are_none() -> None:
     rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES")
     fed = _fed({"_t": pa.array([None, 3], pa.int64())}, [f"{Fate.NO_EVENT_TIME.value} {{}}", f"{Fate.FILTERED.value} "])
     assert rows.kept(fed) is None
-    assert rows.books(fed).to_pylist() == [
+    assert rows.fates(fed).to_pylist() == [
         {"_clock0": None, "_rows": 1, "_judged": Fate.NO_EVENT_TIME.value, "_row": "{}"},
         {"_clock0": 3, "_rows": 1, "_judged": Fate.FILTERED.value, "_row": ""},
     ]
@@ -99,25 +99,25 @@ def test_rows_that_were_all_set_aside_are_none() -> None:
 
 def test_a_row_far_ahead_moves_no_clock() -> None:
     rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES")
-    books = rows.books(_fed({"_t": [1, 99]}, [None, f"{Fate.FUTURE.value} {{}}"]))
-    assert books["_clock0"].to_pylist() == [1, None]
+    fates = rows.fates(_fed({"_t": [1, 99]}, [None, f"{Fate.FUTURE.value} {{}}"]))
+    assert fates["_clock0"].to_pylist() == [1, None]
 
 
 @pytest.mark.parametrize(("partitions", "is_direct"), [((0, 1), True), ((0,), False)])
 def test_rows_say_their_partition_where_there_may_be_several(partitions: tuple[int, ...], is_direct: bool) -> None:
     rows = _asked("WINDOW TUMBLING(1m) EMIT CHANGES", partitions, is_direct=is_direct)
     assert "_source_partition" in _sent(rows)
-    books = rows.books(_fed({"_t": [5, 9, 7], "_source_partition": [0, 1, 0]}, [None, None, None])).to_pylist()
+    fates = rows.fates(_fed({"_t": [5, 9, 7], "_source_partition": [0, 1, 0]}, [None, None, None])).to_pylist()
     expected = {"_clock0": 7, "_clock1": 9}
-    assert books == [{**{f"_clock{p}": expected[f"_clock{p}"] for p in partitions}, "_rows": 3, "_judged": 0, "_row": ""}]
+    assert fates == [{**{f"_clock{p}": expected[f"_clock{p}"] for p in partitions}, "_rows": 3, "_judged": 0, "_row": ""}]
 
 
 def test_rows_are_booked_by_window_where_some_may_correct_one() -> None:
     rows = _asked("WINDOW TUMBLING(1m) ALLOWED_LATENESS 1m EMIT CHANGES")
-    books = rows.books(_fed({"_t": [5, MINUTE, 7]}, [None, None, None])).sort_by(SLICE)
-    assert books[SLICE].to_pylist() == [0, MINUTE]
-    assert books["_rows"].to_pylist() == [2, 1]
-    assert books["_clock0"].to_pylist() == [7, MINUTE]
+    fates = rows.fates(_fed({"_t": [5, MINUTE, 7]}, [None, None, None])).sort_by(SLICE)
+    assert fates[SLICE].to_pylist() == [0, MINUTE]
+    assert fates["_rows"].to_pylist() == [2, 1]
+    assert fates["_clock0"].to_pylist() == [7, MINUTE]
 
 
 def test_groups_without_a_window_have_one_pane() -> None:
@@ -141,7 +141,7 @@ def test_clocks_that_a_predicate_moves_come_with_the_row() -> None:
     rows = _asked("WINDOW TUMBLING(1m) WITH WATERMARK PUNCTUATED(p) EMIT CHANGES")
     assert "_clock0" in _sent(rows)
     fed = _fed({"_t": [5, 6], "_clock0": pa.array([None, 6], pa.int64())}, [None, None])
-    assert rows.books(fed)["_clock0"].to_pylist() == [6]
+    assert rows.fates(fed)["_clock0"].to_pylist() == [6]
 
 
 @pytest.mark.parametrize("rows", [10, 5000])

@@ -92,7 +92,7 @@ class LedgerWriter:
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
         for index, each in enumerate(warnings):
             record_warnings(result.ledger.source(read.name), each, pc.sum(found[f"{WARNED}{index}"]).as_py() or 0)
-        return self.book(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows, result)
+        return self.record_fates(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows, result)
 
     def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
         """SQL of what the accounts ask of each row."""
@@ -104,7 +104,9 @@ class LedgerWriter:
             BEHIND: behind or "false",
         }
 
-    def book(self, read: Read, passed: Mapping[str, str], found: pa.Table, given: LazyRelation, result: BatchResult) -> dict[int, int]:
+    def record_fates(
+        self, read: Read, passed: Mapping[str, str], found: pa.Table, given: LazyRelation, result: BatchResult
+    ) -> dict[int, int]:
         """Counts of rows by fate, partition and the row that is set aside, ``passed`` by statement; gives the clock's maxima."""
         found = found.rename_columns([JUDGED if name == FATE else name for name in found.column_names])
         found = unpack_rows(found, given, read)
@@ -120,7 +122,7 @@ class LedgerWriter:
         """The same for rows that were counted while a sink read them: the change of the batch has been made by then, and is added to."""
         assert result.change is not None
         own = replace(result, ledger=Ledger(), dead_letters=[])
-        reached = self.book(read, {statement: PASSED}, found, given, own)
+        reached = self.record_fates(read, {statement: PASSED}, found, given, own)
         result.ledger.add(own.ledger)
         result.change.ledger.add(own.ledger)
         result.dead_letters.extend(own.dead_letters)
@@ -135,7 +137,7 @@ class LedgerWriter:
         behind = rows[BEHIND].cast(pa.int64())
         asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
         found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
-        maxima = self.book(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), given, result)
+        maxima = self.record_fates(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), given, result)
         return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns([name for name in RIDING if name != ROW]), maxima
 
     def refuse_failed(self, read: Read, found: pa.Table) -> None:

@@ -94,7 +94,7 @@ class AggregateOperator(Operator[Aggregate]):
         return self.context.marks.of(self.stage, run.clocks, run.counters)
 
     def _own_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
-        """The executors' part: one job. Gives the rows for the step and books everything else."""
+        """The executors' part: one job. Gives the rows for the step and records everything else."""
         stage = self.stage
         direct = self.context.plan.accounts_for(stage.name) if self.spec.chosen(Pass) is Pass.SOURCE else None
         self.took(Pass.OWN if direct is None else Pass.SOURCE, run)
@@ -119,11 +119,11 @@ class AggregateOperator(Operator[Aggregate]):
             self.took(Merge.EXCHANGE if found.is_merged else Merge.STATE, run)
         if self.spec.choice(Totals) is not None:
             self.took(Totals.SPARK_WINDOW if runs is None else Totals.DRIVER, run)
-        fed = self._pass.unpacked(found.books)
-        self._pass.book_source(direct, fed, request.partitions, run)
+        fed = self._pass.unpacked(found.fates)
+        self._pass.record_source(direct, fed, request.partitions, run)
         if direct is None and request.partitions:
             run.reached[stage.name] = greatest(fed, request.partitions)
-        self._book_statement(fed, watermark, direct is not None, run)
+        self._record_statement(fed, watermark, direct is not None, run)
         return found.rows
 
     def _running_totals(self, given: LazyRelation) -> RunningTotals | None:
@@ -141,11 +141,11 @@ class AggregateOperator(Operator[Aggregate]):
         self.took(Pass.SHARED, run)
         shared = self.context.shared_passes[stage.name]
         fed = shared.partials(stage, source, watermark, direct, run)
-        self._book_statement(fed, watermark, direct is not None, run)
+        self._record_statement(fed, watermark, direct is not None, run)
         kept = kept_rows(fed)
         return kept if kept.num_rows else None
 
-    def _book_statement(self, fed: pa.Table, watermark: int | None, is_direct: bool, run: BatchContext) -> None:
+    def _record_statement(self, fed: pa.Table, watermark: int | None, is_direct: bool, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
         counts = counts_by_fate(fed)
         if not is_direct:

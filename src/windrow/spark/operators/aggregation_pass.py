@@ -59,7 +59,7 @@ class AggregationPass:
             return gather(lambda view: partial_aggregation_sql(stage, replace(request, view=view)))
         if not run.counters.of(stage.input).has_headers:
             gathered = gather(lambda view: partial_aggregation_sql(stage, replace(request, view=view)))
-            if not has_headers(stage, gathered.books):
+            if not has_headers(stage, gathered.fates):
                 return gathered
             run.counters.of(stage.input).has_headers = True
         return gather(lambda view: partial_aggregation_sql(stage, replace(request, view=view, takes_headers=True)))
@@ -69,10 +69,10 @@ class AggregationPass:
         single = SingleRows(self._stage, replace(request, view=rows.source))
         fed = self._context.queries.table(rows, lambda _: single.sql)
         with ThreadPoolExecutor(1) as beside:
-            books = beside.submit(single.books, fed)
+            fates = beside.submit(single.fates, fed)
             kept = single.kept(fed)
             totals = None if kept is None else runs.totals(kept, single.sources)
-            return Gathered(books.result(), totals)
+            return Gathered(fates.result(), totals)
 
     def unpacked(self, table: pa.Table) -> pa.Table:
         """With the rows that were set aside whole again."""
@@ -116,7 +116,7 @@ class AggregationPass:
             clock, source_partition_sql(root), root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future)
         )
 
-    def book_source(self, direct: str | None, fed: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
+    def record_source(self, direct: str | None, fed: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
         if direct is not None:
             run.batch.measured.take_way(direct, Accounting.IN_AGGREGATION)
             self._context.marks.advance(direct, greatest(fed, partitions), run)

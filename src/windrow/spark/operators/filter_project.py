@@ -76,16 +76,16 @@ class FilterProjectOperator(Operator[FilterProject]):
         marks = ledger.marks(read, tuple(given.schema.names), batch.clocks[read.name])
         flow = filter_project_counted(self.context.spark, stage, source, marks)
         assert flow.frame is not None
-        books = SinkRowCounter(flow.frame, lambda found: ledger.refuse_failed(read, found))
-        batch.flows[stage.name] = replace(flow, books=books)
+        counter = SinkRowCounter(flow.frame, lambda found: ledger.refuse_failed(read, found))
+        batch.flows[stage.name] = replace(flow, row_counter=counter)
 
         def settle() -> None:
-            if books.found is None:
-                books.read_alone()
-            assert books.found is not None
+            if counter.found is None:
+                counter.read_alone()
+            assert counter.found is not None
             for name in (read.name, stage.name):
                 batch.batch.measured.take_way(name, Accounting.WHILE_SINK_READS)
-            reached = ledger.record_after_write(read, stage.name, books.found, given, batch.result)
+            reached = ledger.record_after_write(read, stage.name, counter.found, given, batch.result)
             self.context.marks.advance(read.name, reached, batch)
 
         batch.result.settle = settle

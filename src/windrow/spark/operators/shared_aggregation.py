@@ -56,8 +56,8 @@ class SharedPass:
             gathered = self.own.scan(given, ask, run)
             for member in members:
                 run.batch.measured.take_way(member.name, Merge.EXCHANGE if gathered.is_merged else Merge.STATE)
-            run.shared[leader.name] = self.own.unpacked(gathered.books)
-            self.own.book_source(direct, run.shared[leader.name], request.partitions, run)
+            run.shared[leader.name] = self.own.unpacked(gathered.fates)
+            self.own.record_source(direct, run.shared[leader.name], request.partitions, run)
         return share_of(stage, self._shared, run.shared[leader.name], watermark, evicted_up_to(stage, run))
 
 

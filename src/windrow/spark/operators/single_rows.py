@@ -1,7 +1,7 @@
 """Rows that come to the driver one by one, with as little of each as will do: every value takes its time on the way out of the JVM.
 
 What the driver can make of another column by itself does not come: the start of a row's window and what it moves the clocks to are made
-of its time. Of most rows there is nothing to book but that they are there.
+of its time. Of most rows there is nothing to record but that they are there.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class SingleRows:
         times = pl.Series(rows[TIME])
         return fixed.last_pane(times).to_arrow()
 
-    def books(self, fed: pa.Table) -> pa.Table:
+    def fates(self, fed: pa.Table) -> pa.Table:
         """What is to be accounted for: one row for each that is set aside, and one for all others, or for those of each window."""
         columns = {name: fed[name] for name in (ROWS_COUNT, INCLUDED) if name in fed.column_names} | self._clocks(fed)
         if ROWS_COUNT not in columns:

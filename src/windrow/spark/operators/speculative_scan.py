@@ -33,7 +33,7 @@ class SpeculativeScan:
         quick = rows.speculative()
         with self._failures.unlogged(rows.given.sparkSession):
             found = None if quick is None else _tried(ask, quick)
-        if quick is not None and found is not None and not _has_odd_rows(found.books) and quick.holds():
+        if quick is not None and found is not None and not _has_odd_rows(found.fates) and quick.holds():
             return quick.rows, found
         self._wary[source] = _WARY
         return rows, ask(rows)
@@ -53,5 +53,5 @@ def _tried(ask: Callable[[LazyRelation], Gathered], quick: SpeculativeRelation) 
         return None
 
 
-def _has_odd_rows(books: pa.Table) -> bool:
-    return bool(pc.any(pc.is_in(books[JUDGED].cast(pa.int32()), _BY_TEXT), min_count=0).as_py())
+def _has_odd_rows(fates: pa.Table) -> bool:
+    return bool(pc.any(pc.is_in(fates[JUDGED].cast(pa.int32()), _BY_TEXT), min_count=0).as_py())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.connectors.runtime import SEQ, Books
+from windrow.connectors.runtime import SEQ, RowCounter
 from windrow.spark.query.runner import LazyRelation
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 class Flow:
     """``columns`` are the visible ones; the rows have system columns beside them. One of frame, table and rows is there from the start.
 
-    With ``books``, the frame has also rows that are only to be counted.
+    With ``row_counter``, the frame has also rows that are only to be counted.
     """
 
     columns: tuple[str, ...]
     frame: DataFrame | None = None
     table: pa.Table | None = None
     rows: LazyRelation | None = None
-    books: Books | None = None
+    row_counter: RowCounter | None = None
 
     def as_frame(self, spark: SparkSession) -> DataFrame:
         if self.frame is None and self.rows is not None:

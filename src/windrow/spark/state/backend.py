@@ -21,12 +21,12 @@ from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the executors made of a batch. ``books`` holds every fate with its counts; ``rows`` what the step takes, if it is here.
+    """What the executors made of a batch. ``fates`` holds every fate with its counts; ``rows`` what the step takes, if it is here.
 
     ``is_merged``: what different tasks have of a group was brought together.
     """
 
-    books: pa.Table
+    fates: pa.Table
     rows: pa.Table | None = None
     is_merged: bool = True
 
@@ -82,13 +82,13 @@ class DriverState:
 
 
 def kept_rows(fed: pa.Table) -> pa.Table:
-    """The rows for the step: those that were not set aside, without what is only booked."""
-    rows, is_kept = fed.drop_columns([name for name in fed.column_names if is_booked(name)]), pc.equal(fed[JUDGED], Fate.OK.value)
+    """The rows for the step: those that were not set aside, without what is only recorded."""
+    rows, is_kept = fed.drop_columns([name for name in fed.column_names if is_recorded(name)]), pc.equal(fed[JUDGED], Fate.OK.value)
     # Most batches have nothing to leave out, and a filter copies all of them.
     return rows if pc.all(is_kept, min_count=0).as_py() else rows.filter(is_kept)
 
 
-def is_booked(column: str) -> bool:
+def is_recorded(column: str) -> bool:
     """Whether a column is for the accounts and the clock, and the step has no use for it."""
     return column in (JUDGED, INCLUDED) or column.startswith(CLOCK)
 

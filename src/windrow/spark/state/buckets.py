@@ -34,7 +34,7 @@ from windrow.windowing.step import BatchTime
 BUCKET = "_bucket"
 PAYLOAD = pa.schema([("payload", pa.binary())])
 _ROWS = "rows"
-_BOOKS = "books"
+_FATES = "fates"
 
 # State that this worker process holds from the batch before, by folder. Another worker may have had the last batch: the change
 # files say what is missing here.
@@ -52,7 +52,7 @@ class BucketWork:
     retain: int
 
     def receive(self, batch_id: int, names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Put the rows of a batch into their buckets, and give back what the driver books: whatever was set aside, and sums.
+        """Put the rows of a batch into their buckets, and give back what the driver records: whatever was set aside, and sums.
 
         The columns come under names that Spark's optimiser may have changed, so their own are given.
         """
@@ -67,8 +67,8 @@ class BucketWork:
             rows = kept_rows(kept.filter(pc.equal(kept[BUCKET], bucket))).drop_columns([BUCKET])
             self._place(bucket).replace_atomically(_rows_name(batch_id), encode({}, {_ROWS: rows}))
         aside = fed.filter(pc.not_equal(fed[JUDGED], Fate.OK.value))
-        books = pa.concat_tables([aside, _summed(kept)]).drop_columns([BUCKET])
-        yield pa.RecordBatch.from_pydict({"payload": [encode({}, {_BOOKS: books})]}, PAYLOAD)
+        fates = pa.concat_tables([aside, _summed(kept)]).drop_columns([BUCKET])
+        yield pa.RecordBatch.from_pydict({"payload": [encode({}, {_FATES: fates})]}, PAYLOAD)
 
     def advance(self, bucket: int, batch_id: int, tick: BatchTime) -> bytes:
         """Run the step of one bucket and make it durable. Gives its emissions, or the error that stops the job."""
@@ -132,8 +132,8 @@ class BucketWork:
         return LocalFolder(Path(self.folder) / f"{bucket:04d}")
 
 
-def books_of(payloads: pa.ChunkedArray) -> list[pa.Table]:
-    return [decode(payload)[1][_BOOKS] for payload in payloads.to_pylist()]
+def fates_of(payloads: pa.ChunkedArray) -> list[pa.Table]:
+    return [decode(payload)[1][_FATES] for payload in payloads.to_pylist()]
 
 
 def _rows_name(batch_id: int) -> str:
@@ -141,7 +141,7 @@ def _rows_name(batch_id: int) -> str:
 
 
 def _summed(kept: pa.Table) -> pa.Table:
-    """Rows that go to the step, as the driver books them: sums by slice, in a table of the same shape."""
+    """Rows that go to the step, as the driver records them: sums by slice, in a table of the same shape."""
     sums = {name: "sum" for name in (ROWS_COUNT, INCLUDED) if name in kept.column_names}
     sums.update({name: "max" for name in kept.column_names if name.startswith(CLOCK)})
     found = kept.group_by([SLICE, JUDGED]).aggregate(list(sums.items()))

@@ -17,7 +17,7 @@ from windrow.spark.internals.arrow_types import arrow_schema
 from windrow.spark.query.runner import LazyRelation, frame_of_sql, strictness
 from windrow.spark.row_columns import ROW, ROWS_COUNT
 from windrow.spark.state.backend import Gathered, Taken, kept_rows
-from windrow.spark.state.buckets import BUCKET, PAYLOAD, BucketWork, books_of
+from windrow.spark.state.buckets import BUCKET, PAYLOAD, BucketWork, fates_of
 from windrow.spark.state.job_state import JobState, StepInput
 from windrow.spark.state.state_file import decode, frame_of
 from windrow.windowing.order import in_order
@@ -61,10 +61,10 @@ class ExecutorState:
             names = placed.columns
             shape = StructType().add(PAYLOAD.names[0], BinaryType())
             found = map_in_arrow(placed.repartition(self.buckets, BUCKET), receive, shape).toArrow()
-            parts = books_of(found["payload"])
-            books = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
-        self.state.schemas[self.stage.name] = kept_rows(books).drop_columns([ROW, ROWS_COUNT]).schema
-        return Gathered(books)
+            parts = fates_of(found["payload"])
+            fates = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
+        self.state.schemas[self.stage.name] = kept_rows(fates).drop_columns([ROW, ROWS_COUNT]).schema
+        return Gathered(fates)
 
     def _bucket_sql(self) -> str:
         keys = ", ".join(name for name, _ in self.stage.keys)

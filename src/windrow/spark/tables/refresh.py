@@ -61,7 +61,7 @@ class TableRefresh:
                 if version.kind == BASE:
                     self._tables.put(name, version.rows)
                 else:
-                    # What an unfinished batch had loaded is booked by that batch, which runs again.
+                    # What an unfinished batch had loaded is recorded by that batch, which runs again.
                     is_whole, is_counted = version.kind == WHOLE, version.batch_id > committed
                     self._tables.absorb(name, version.rows, is_whole=is_whole, is_counted=is_counted, gone=version.gone)
                 fresh.offset = version.offset
