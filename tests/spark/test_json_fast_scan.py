@@ -39,7 +39,7 @@ def _good(second: int, **other: Any) -> bytes:
     return json.dumps({**GOOD, "ts": AT + second * 1000, **other}).encode()
 
 
-# What a middle file has beside its good lines; true where the quick way holds for it.
+# What a middle file has beside its good lines; true where the speculative scan holds for it.
 ODD: dict[str, tuple[bytes, bool]] = {
     "nothing": (_good(12), True),
     "values of other kinds, which fit": (_good(12, k="ü", v=None, price=2, exact=3, tags=[]), True),
@@ -69,7 +69,7 @@ ODD: dict[str, tuple[bytes, bool]] = {
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """For each batch, whether the quick way held."""
+    """For each batch, whether the speculative scan held."""
     found: list[bool] = []
     ask = SpeculativeScan.ask
 
@@ -106,12 +106,12 @@ def _run(spark: SparkSession, folder: Path, out: str, sql: str, v: str) -> tuple
 
 
 def _both(spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, sql: str = SQL, v: str = "INT") -> None:
-    quick = _run(spark, folder, "quick", sql, v)
+    speculative = _run(spark, folder, "speculative", sql, v)
     with monkeypatch.context() as patch:
-        patch.setattr(source, "quick_reader", lambda *_: None)
+        patch.setattr(source, "speculative_source", lambda *_: None)
         by_text = _run(spark, folder, "text", sql, v)
-    assert quick == by_text
-    assert quick[0]
+    assert speculative == by_text
+    assert speculative[0]
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -172,7 +172,7 @@ def test_statements_that_share_what_they_read(
     _write(tmp_path, _good(-60))
     wider = SQL[SQL.index("CREATE STREAM out") :].replace("out AS", "wider AS").replace("10s", "20s").replace("{out}", "{out}-wider")
     _both(spark, tmp_path, monkeypatch, SQL + wider)
-    assert (tmp_path / "quick-wider").exists()
+    assert (tmp_path / "speculative-wider").exists()
     assert ways == [True] * 3
 
 

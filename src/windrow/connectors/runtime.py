@@ -118,7 +118,7 @@ class SourceStream:
 
 
 @dataclass(frozen=True)
-class QuickRows:
+class SpeculativeRows:
     """The rows of a micro-batch, decoded. They count only if ``holds``, which may wait. One that cannot be read fails what computes it,
     and ``failed`` is told.
     """
@@ -136,7 +136,7 @@ class SpeculativeSource:
     """
 
     stream: SourceStream
-    rows_of: Callable[[DataFrame], QuickRows | None]
+    rows_of: Callable[[DataFrame], SpeculativeRows | None]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.connectors.files.split_balancing import even_splits
-from windrow.connectors.runtime import QuickRows, SourceRequest, SourceStream, SpeculativeSource
+from windrow.connectors.runtime import SourceRequest, SourceStream, SpeculativeRows, SpeculativeSource
 from windrow.spark.internals.fast_paths import JSON_SCAN, FastPaths, fast_paths_of
 from windrow.spark.internals.java_errors import may_be_misfit
 from windrow.spark.internals.json_scan import JsonReader
@@ -32,7 +32,7 @@ WHOLE_FILES = {"ignoreCorruptFiles": "false"}
 _OF_FILE = (("file_block_start", "long"), ("file_modification_time", "timestamp"))
 
 
-def quick_reader(spark: SparkSession, request: SourceRequest, folder: str, stream: SourceStream) -> SpeculativeSource | None:
+def speculative_source(spark: SparkSession, request: SourceRequest, folder: str, stream: SourceStream) -> SpeculativeSource | None:
     """The other way to the rows of a stream of text; None where the driver may not see the files that executors read, or Spark's reader
     cannot be had.
 
@@ -43,7 +43,7 @@ def quick_reader(spark: SparkSession, request: SourceRequest, folder: str, strea
         return None
     paths = fast_paths_of(spark)
     files = paths.attempt(JSON_SCAN, lambda: _JsonFiles(spark, request, stream, paths), lambda: None)
-    return None if files is None else files.quick
+    return None if files is None else files.speculative
 
 
 class _JsonFiles:
@@ -64,12 +64,12 @@ class _JsonFiles:
         for name, type_ in _OF_FILE if request.needs_order else ():
             schema = schema.add(name, type_)
         frame = spark.createDataFrame([], schema)
-        self.quick = SpeculativeSource(SourceStream(frame, 1, None, stream.lazy_columns, stream.task_local_columns), self.rows_of)
+        self.speculative = SpeculativeSource(SourceStream(frame, 1, None, stream.lazy_columns, stream.task_local_columns), self.rows_of)
 
-    def rows_of(self, batch: DataFrame) -> QuickRows | None:
+    def rows_of(self, batch: DataFrame) -> SpeculativeRows | None:
         return self._paths.attempt(JSON_SCAN, lambda: self._rows_of(batch), lambda: None)
 
-    def _rows_of(self, batch: DataFrame) -> QuickRows | None:
+    def _rows_of(self, batch: DataFrame) -> SpeculativeRows | None:
         files = self._reader.files_of(batch, _MOST_PIECES)
         if files is None:
             return None
@@ -78,7 +78,7 @@ class _JsonFiles:
         is_plain = pool.submit(lambda: all(map(is_plain_file, paths)))
         pool.shutdown(wait=False)
         frame = self._reader.frame(batch, files, even_splits(files.splits(), self._cores))
-        return QuickRows(frame, is_plain.result, self._failed)
+        return SpeculativeRows(frame, is_plain.result, self._failed)
 
     def _failed(self, error: Exception) -> None:
         """A row that cannot be read is nothing to remember; a reader that cannot be called is."""

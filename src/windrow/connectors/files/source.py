@@ -11,7 +11,7 @@ from windrow.connectors.csv_values import any_of, from_text, is_wrong
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.file_ids import ADDRESS_SQL, NUMBER_SQL, address_as_path, file_paths
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
-from windrow.connectors.files.json_fast_scan import WHOLE_FILES, quick_reader
+from windrow.connectors.files.json_fast_scan import WHOLE_FILES, speculative_source
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
@@ -59,7 +59,9 @@ def _open(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     if request.is_table:
         return lines
     own = {name: sql.replace(_METADATA, "") for name, sql in _places(request, _LINE_NUMBER, _IN_SPLIT).items()}
-    return replace(lines, speculative=quick_reader(spark, request, inputs.load, replace(lines, lazy_columns={**own, **lines.lazy_columns})))
+    return replace(
+        lines, speculative=speculative_source(spark, request, inputs.load, replace(lines, lazy_columns={**own, **lines.lazy_columns}))
+    )
 
 
 def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> SourceStream:

@@ -39,7 +39,7 @@ class AggregationPass:
         # What the rows came from in this batch, for those that are set aside.
         self._given: LazyRelation | None = None
         self._own_time_sql: str | None = None
-        self._quick = SpeculativeScan()
+        self._speculative = SpeculativeScan()
 
     def scan(self, given: LazyRelation, ask: Callable[[LazyRelation], Gathered], run: BatchContext) -> Gathered:
         """Ask for the rows, in the fastest way first where their source has several."""
@@ -47,7 +47,7 @@ class AggregationPass:
         if source.chosen(Scan) is not Scan.JSON_FILES:
             self._given = given
             return ask(given)
-        self._given, found = self._quick.ask(source.name, given, ask)
+        self._given, found = self._speculative.ask(source.name, given, ask)
         if self._given.scan is not None:
             run.batch.measured.take_way(source.name, self._given.scan)
         return found

@@ -30,11 +30,11 @@ class SpeculativeScan:
         """What is found, and in which rows. Asking must change nothing: it may be done twice."""
         if rows.speculative is None or self._is_wary(source):
             return rows, ask(rows)
-        quick = rows.speculative()
+        speculative = rows.speculative()
         with self._failures.unlogged(rows.given.sparkSession):
-            found = None if quick is None else _tried(ask, quick)
-        if quick is not None and found is not None and not _has_odd_rows(found.fates) and quick.holds():
-            return quick.rows, found
+            found = None if speculative is None else _tried(ask, speculative)
+        if speculative is not None and found is not None and not _has_odd_rows(found.fates) and speculative.holds():
+            return speculative.rows, found
         self._wary[source] = _WARY
         return rows, ask(rows)
 
@@ -44,12 +44,12 @@ class SpeculativeScan:
         return left > 0
 
 
-def _tried(ask: Callable[[LazyRelation], Gathered], quick: SpeculativeRelation) -> Gathered | None:
+def _tried(ask: Callable[[LazyRelation], Gathered], speculative: SpeculativeRelation) -> Gathered | None:
     """None where a row cannot be read. Should it be anything else that fails, it fails once more by the text, and says so."""
     try:
-        return ask(quick.rows)
+        return ask(speculative.rows)
     except spark_errors() as error:
-        quick.failed(error)
+        speculative.failed(error)
         return None
 
 

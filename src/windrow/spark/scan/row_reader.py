@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CASE_TIME = "_ts"  # event time of a memory source's row, epoch milliseconds
 _DECODED, _CORRUPT = "_decoded", "_corrupt"
-_STRUCT, _QUICK = "_struct", "_quick"  # what Arrow decoded, and whether it did
+_STRUCT, _BY_ARROW = "_struct", "_by_arrow"  # what Arrow decoded, and whether it did
 # Nothing that Spark could know before: else it would decode a row once more for each condition that it tests early.
 _ALWAYS = "monotonically_increasing_id() >= 0"
 _REPLACED = "\ufffd"  # stands for what could not be read as a character
@@ -53,23 +53,27 @@ class RowReader:
         self._shape = RelationShape((*_kept_columns(read, stream), *_OWN))
         self._topics = stream.topics
         # What is left in the text of a row is taken from there when it is set aside.
-        self._quick = stream.speculative if read.projected_columns is None else None
-        self._quick_reader = None if self._quick is None else RowReader(read, self._quick.stream, Scan.JSON_FILES, needs_order=needs_order)
+        self._speculative = stream.speculative if read.projected_columns is None else None
+        self._speculative_reader = (
+            None if self._speculative is None else RowReader(read, self._speculative.stream, Scan.JSON_FILES, needs_order=needs_order)
+        )
 
     def rows(self, given: DataFrame, now: int, picked: str = GIVEN) -> LazyRelation:
         """Declared columns, the row's system columns, ``_seq``, ``_fate`` and ``_raw_text``. ``now`` is when the batch arrived.
 
         ``picked`` is SQL of the source's own rows among those that are given.
         """
-        is_whole = self._quick is not None and picked == GIVEN
+        is_whole = self._speculative is not None and picked == GIVEN
         sql = self._sql.replace(GIVEN, picked).replace(_NOW, str(now))
-        return LazyRelation(given, sql, self._shape, self._topics, partial(self._quick_rows, given, now) if is_whole else None, self._way)
+        return LazyRelation(
+            given, sql, self._shape, self._topics, partial(self._speculative_rows, given, now) if is_whole else None, self._way
+        )
 
-    def _quick_rows(self, given: DataFrame, now: int) -> SpeculativeRelation | None:
-        assert self._quick is not None
-        assert self._quick_reader is not None
-        found = self._quick.rows_of(given)
-        return None if found is None else SpeculativeRelation(self._quick_reader.rows(found.frame, now), found.holds, found.failed)
+    def _speculative_rows(self, given: DataFrame, now: int) -> SpeculativeRelation | None:
+        assert self._speculative is not None
+        assert self._speculative_reader is not None
+        found = self._speculative.rows_of(given)
+        return None if found is None else SpeculativeRelation(self._speculative_reader.rows(found.frame, now), found.holds, found.failed)
 
 
 def read_all(read: Read, stream: SourceStream, now: int) -> DataFrame:
@@ -145,10 +149,10 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
     if decoder is None:
         source = _select(["*", f"{parsed} AS {_DECODED}"], given)
     else:
-        quick = _select(["*", f"{decoder}({text}) AS {_STRUCT}"], given)
+        by_arrow = _select(["*", f"{decoder}({text}) AS {_STRUCT}"], given)
         handed_on = [quote(name) for name in (*stream.frame.columns, *stream.task_local_columns)]
         either = f"CASE WHEN {_ALWAYS} THEN coalesce({_STRUCT}, {parsed}) END AS {_DECODED}"
-        source = _select([*handed_on, f"{_STRUCT} IS NOT NULL AS {_QUICK}", either], quick)
+        source = _select([*handed_on, f"{_STRUCT} IS NOT NULL AS {_BY_ARROW}", either], by_arrow)
     original = ORIGINAL if ORIGINAL in stream.frame.columns else RAW
     others = [quote(name) for name in (*stream.frame.columns, *stream.task_local_columns) if name != RAW]
     # Only a noted row is looked at again: is it an object with a bad field, or nothing that can be read at all?
@@ -158,7 +162,7 @@ def _decode_json(read: Read, stream: SourceStream, given: str, decoder: str | No
         f"({_DECODED} IS NULL OR {_is_no_text(read, text)} OR {_is_not_one_object(text)} OR ({noted} AND NOT coalesce({is_object}, false)))"
     )
     if decoder is not None:
-        broken = f"(NOT {_QUICK} AND {broken})"
+        broken = f"(NOT {_BY_ARROW} AND {broken})"
     decoded = [f"{_DECODED}.{quote(c.name)} AS {quote(c.name)}" for c in read.decoded]
     fate = _decode_fate(read, broken, noted, [f"{_DECODED}.{quote(c.name)}" for c in _required(read)])
     return _select([*others, *decoded, f"CAST({original} AS BINARY) AS {RAW_TEXT}", f"{fate} AS {FATE}"], source)
