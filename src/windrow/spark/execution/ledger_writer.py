@@ -146,15 +146,15 @@ class LedgerWriter:
             if policy is RowPolicy.FAIL:
                 _refuse(read.name, fate, pc.sum(found.filter(pc.equal(found[FATE], fate.value))[ROWS_COUNT]).as_py() or 0)
 
-    def record_source(self, name: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
-        """Count what a source brought, and keep what was set aside there. ``fed`` has _judged, _rows and _row."""
+    def record_source(self, name: str, partials: pa.Table, batch_id: int, result: BatchResult) -> None:
+        """Count what a source brought, and keep what was set aside there. ``partials`` has _judged, _rows and _row."""
         read = self._reads[name]
         account = result.ledger.source(name)
         what = policies(read)
-        counts = counts_by_fate(fed)
+        counts = counts_by_fate(partials)
         account.rows_in += sum(counts.values())
-        if SOURCE_PARTITION in fed.column_names:
-            _count_by_partition(result.partitions.setdefault(name, {}), fed)
+        if SOURCE_PARTITION in partials.column_names:
+            _count_by_partition(result.partitions.setdefault(name, {}), partials)
         account.passed += sum(count for fate, count in counts.items() if fate not in (*SOURCE_FATES, Fate.VIOLATION))
         for fate in SOURCE_FATES:
             if not (count := counts.get(fate, 0)):
@@ -164,15 +164,15 @@ class LedgerWriter:
                 _refuse(name, fate, count)
             record_set_aside(account, fate, policy, count)
             if policy is RowPolicy.DEAD_LETTER:
-                result.dead_letters.extend(_letters(fate, name, fed.filter(pc.equal(fed[JUDGED], fate.value)), batch_id))
+                result.dead_letters.extend(_letters(fate, name, partials.filter(pc.equal(partials[JUDGED], fate.value)), batch_id))
         if counts.get(Fate.VIOLATION):
-            _record_source_violations(read, fed, batch_id, result)
+            _record_source_violations(read, partials, batch_id, result)
 
-    def record_statement_fates(self, statement: str, source: str, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
+    def record_statement_fates(self, statement: str, source: str, partials: pa.Table, batch_id: int, result: BatchResult) -> None:
         """Rows that a statement itself could not place in time: its own event time is missing or far in the future."""
         account = result.ledger.statement(statement)
         for fate in (Fate.NO_EVENT_TIME, Fate.FUTURE):
-            rows = fed.filter(pc.equal(fed[JUDGED], fate.value))
+            rows = partials.filter(pc.equal(partials[JUDGED], fate.value))
             letters = _letters(fate, source, rows, batch_id, statement)
             account.rows_in += len(letters)
             account.dead[fate.code] += len(letters)
@@ -194,19 +194,19 @@ class LedgerWriter:
         record_filter(ledger, stage.name, total, passed)
 
 
-def counts_by_fate(fed: pa.Table) -> dict[Fate, int]:
+def counts_by_fate(partials: pa.Table) -> dict[Fate, int]:
     """How many rows came to each end."""
-    sums = fed.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
+    sums = partials.group_by(JUDGED).aggregate([(ROWS_COUNT, "sum")]).to_pylist()
     counts: Counter[Fate] = Counter()
     for row in sums:
         counts[fate_of(row[JUDGED])] += row[f"{ROWS_COUNT}_sum"]
     return counts
 
 
-def _record_source_violations(read: Read, fed: pa.Table, batch_id: int, result: BatchResult) -> None:
+def _record_source_violations(read: Read, partials: pa.Table, batch_id: int, result: BatchResult) -> None:
     """Each row under the constraint that set it aside."""
     for number, each in judging(read.constraints):
-        rows = fed.filter(pc.equal(fed[JUDGED], FIRST_VIOLATION + number))
+        rows = partials.filter(pc.equal(partials[JUDGED], FIRST_VIOLATION + number))
         count = pc.sum(rows[ROWS_COUNT]).as_py() or 0
         if not count:
             continue

@@ -119,11 +119,11 @@ class AggregateOperator(Operator[Aggregate]):
             self.took(Merge.EXCHANGE if found.is_merged else Merge.STATE, run)
         if self.spec.choice(Totals) is not None:
             self.took(Totals.SPARK_WINDOW if runs is None else Totals.DRIVER, run)
-        fed = self._pass.unpacked(found.fates)
-        self._pass.record_source(direct, fed, request.partitions, run)
+        partials = self._pass.unpacked(found.fates)
+        self._pass.record_source(direct, partials, request.partitions, run)
         if direct is None and request.partitions:
-            run.reached[stage.name] = greatest(fed, request.partitions)
-        self._record_statement(fed, watermark, direct is not None, run)
+            run.reached[stage.name] = greatest(partials, request.partitions)
+        self._record_statement(partials, watermark, direct is not None, run)
         return found.rows
 
     def _running_totals(self, given: LazyRelation) -> RunningTotals | None:
@@ -140,25 +140,25 @@ class AggregateOperator(Operator[Aggregate]):
         direct = self.context.plan.accounts_for(stage.name)
         self.took(Pass.SHARED, run)
         shared = self.context.shared_passes[stage.name]
-        fed = shared.partials(stage, source, watermark, direct, run)
-        self._record_statement(fed, watermark, direct is not None, run)
-        kept = kept_rows(fed)
+        partials = shared.partials(stage, source, watermark, direct, run)
+        self._record_statement(partials, watermark, direct is not None, run)
+        kept = kept_rows(partials)
         return kept if kept.num_rows else None
 
-    def _record_statement(self, fed: pa.Table, watermark: int | None, is_direct: bool, run: BatchContext) -> None:
+    def _record_statement(self, partials: pa.Table, watermark: int | None, is_direct: bool, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
-        counts = counts_by_fate(fed)
+        counts = counts_by_fate(partials)
         if not is_direct:
-            self.context.ledger.record_statement_fates(stage.statement, stage.input, fed, run.batch.batch_id, run.result)
-        included = (pc.sum(fed[INCLUDED]).as_py() or 0) if INCLUDED in fed.column_names else 0
-        record_aggregated(ledger, stage.statement, counts, late_corrected(stage, fed, watermark), included)
+            self.context.ledger.record_statement_fates(stage.statement, stage.input, partials, run.batch.batch_id, run.result)
+        included = (pc.sum(partials[INCLUDED]).as_py() or 0) if INCLUDED in partials.column_names else 0
+        record_aggregated(ledger, stage.statement, counts, late_corrected(stage, partials, watermark), included)
         late = counts.get(Fate.LATE, 0)
         if not late:
             return
         if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
             record_late_dropped(ledger, stage.statement, late)
             return
-        self._late(fed.filter(pc.equal(fed[JUDGED], Fate.LATE.value)), run)
+        self._late(partials.filter(pc.equal(partials[JUDGED], Fate.LATE.value)), run)
 
     def _late(self, rows: pa.Table, run: BatchContext) -> None:
         """Late rows become dead letters, or the rows of the stream that the statement names."""

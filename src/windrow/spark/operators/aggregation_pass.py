@@ -67,10 +67,10 @@ class AggregationPass:
     def run_up(self, request: PartialAggregation, rows: LazyRelation, runs: RunningTotals) -> Gathered:
         """Running totals of rows that come one by one."""
         single = SingleRows(self._stage, replace(request, view=rows.source))
-        fed = self._context.queries.table(rows, lambda _: single.sql)
+        arrived = self._context.queries.table(rows, lambda _: single.sql)
         with ThreadPoolExecutor(1) as beside:
-            fates = beside.submit(single.fates, fed)
-            kept = single.kept(fed)
+            fates = beside.submit(single.fates, arrived)
+            kept = single.kept(arrived)
             totals = None if kept is None else runs.totals(kept, single.sources)
             return Gathered(fates.result(), totals)
 
@@ -116,11 +116,11 @@ class AggregationPass:
             clock, source_partition_sql(root), root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future)
         )
 
-    def record_source(self, direct: str | None, fed: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
+    def record_source(self, direct: str | None, partials: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
         if direct is not None:
             run.batch.measured.take_way(direct, Accounting.IN_AGGREGATION)
-            self._context.marks.advance(direct, greatest(fed, partitions), run)
-            self._context.ledger.record_source(direct, fed, run.batch.batch_id, run.result)
+            self._context.marks.advance(direct, greatest(partials, partitions), run)
+            self._context.ledger.record_source(direct, partials, run.batch.batch_id, run.result)
 
 
 def can_evict(stage: Aggregate) -> bool:
@@ -133,6 +133,6 @@ def evicted_up_to(stage: Aggregate, run: BatchContext) -> int:
     return NEVER if evicted is None else evicted
 
 
-def greatest(fed: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
-    found = {p: pc.max(fed[f"{CLOCK}{p}"]).as_py() for p in partitions}
+def greatest(partials: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
+    found = {p: pc.max(partials[f"{CLOCK}{p}"]).as_py() for p in partitions}
     return {p: at for p, at in found.items() if at is not None}

@@ -228,13 +228,13 @@ def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
     return is_over_sql(fixed.last_end(_placed_at(stage)), stage.lateness, request.mark)
 
 
-def late_corrected(stage: Aggregate, fed: pa.Table, watermark: int | None) -> int:
+def late_corrected(stage: Aggregate, partials: pa.Table, watermark: int | None) -> int:
     """How many rows came for a window that had closed and is still kept: each corrects what it emitted."""
     fixed = fixed_of(stage)
     if fixed is None or not stage.lateness:
         return 0
-    kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
-    if EPOCH in fed.column_names:
+    kept = partials.filter(pc.equal(partials[JUDGED], Fate.OK.value))
+    if EPOCH in partials.column_names:
         is_late = pc.less_equal(pc.add(kept[SLICE], fixed.pane_length), kept[SINCE])
     elif watermark is None:
         return 0
@@ -345,10 +345,10 @@ def _parts(stage: Aggregate, request: PartialAggregation, over: str) -> dict[str
     return parts
 
 
-def has_headers(stage: Aggregate, fed: pa.Table) -> bool:
+def has_headers(stage: Aggregate, partials: pa.Table) -> bool:
     """Whether any row came with headers."""
     places = [part_names(item)[_PLACE] for item in stage.aggregates if item.call == LAST_HEADERS_CALL]
-    return any(fed[place].null_count < fed.num_rows for place in places)
+    return any(partials[place].null_count < partials.num_rows for place in places)
 
 
 def traceparents(stage: Aggregate, partials: pa.Table) -> Iterator[str]:

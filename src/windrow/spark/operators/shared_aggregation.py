@@ -61,24 +61,24 @@ class SharedPass:
         return share_of(stage, self._shared, run.shared[leader.name], watermark, evicted_up_to(stage, run))
 
 
-def share_of(stage: Aggregate, shared: SharedAggregation, fed: pa.Table, watermark: int | None, evicted: int) -> pa.Table:
-    """As if it had been fed alone: its own aggregates, its own slices, and late what is late for its windows."""
+def share_of(stage: Aggregate, shared: SharedAggregation, partials: pa.Table, watermark: int | None, evicted: int) -> pa.Table:
+    """As if it had a pass of its own: its own aggregates, its own slices, and late what is late for its windows."""
     fixed = fixed_of(stage)
     assert fixed is not None, "only fixed windows share"
     at = pl.col(SLICE)
     reached = NEVER if watermark is None else watermark
     is_gone = is_over(fixed.last_end(at), stage.lateness, reached) | (fixed.last_end(at) <= evicted)
     is_in_time = (pl.col(JUDGED) == Fate.LATE.value) & ~is_gone
-    told = pl.DataFrame({SLICE: pl.from_arrow(fed[SLICE]), JUDGED: pl.from_arrow(fed[JUDGED])}).select(
+    told = pl.DataFrame({SLICE: pl.from_arrow(partials[SLICE]), JUDGED: pl.from_arrow(partials[JUDGED])}).select(
         fixed.slice_start(at),
         pl.when(is_in_time).then(pl.lit(Fate.OK.value)).otherwise(pl.col(JUDGED)).cast(pl.Int32).alias(JUDGED),
     )
-    columns = {name: fed[name] for name, _ in stage.keys}
+    columns = {name: partials[name] for name, _ in stage.keys}
     columns[SLICE] = pa.chunked_array([told[SLICE].to_arrow()])
-    columns[JUDGED] = pa.chunked_array([told[JUDGED].to_arrow()]).cast(fed[JUDGED].type)
-    columns.update({name: fed[name] for name in (ROW, COUNT, ROWS_COUNT)})
+    columns[JUDGED] = pa.chunked_array([told[JUDGED].to_arrow()]).cast(partials[JUDGED].type)
+    columns.update({name: partials[name] for name in (ROW, COUNT, ROWS_COUNT)})
     by_slot = {item.slot: item for item in shared.leader.aggregates}
     for item in stage.aggregates:
         theirs = part_names(by_slot[shared.slots[stage.name][item.slot]])
-        columns.update({own: fed[theirs[part]] for part, own in part_names(item).items()})
+        columns.update({own: partials[theirs[part]] for part, own in part_names(item).items()})
     return pa.table(columns)

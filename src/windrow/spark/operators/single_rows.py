@@ -66,11 +66,11 @@ class SingleRows:
             return self._stage.window is None
         return not fixed.overlaps and self._stage.since is None and not isinstance(self._stage.late, IncludeInNext)
 
-    def kept(self, fed: pa.Table) -> pa.Table | None:
+    def kept(self, arrived: pa.Table) -> pa.Table | None:
         """The rows that were not set aside, with what the step takes and nothing else."""
         wanted = {source for source in self.sources.values() if source is not None}
-        here = [name for name in fed.column_names if name in wanted or (name == TIME and self._starts_by_time())]
-        rows = without(fed.select(here), fed[_ASIDE].is_valid())
+        here = [name for name in arrived.column_names if name in wanted or (name == TIME and self._starts_by_time())]
+        rows = without(arrived.select(here), arrived[_ASIDE].is_valid())
         if not rows.num_rows:
             return None
         if self._starts_by_time():
@@ -84,29 +84,29 @@ class SingleRows:
         times = pl.Series(rows[TIME])
         return fixed.last_pane(times).to_arrow()
 
-    def fates(self, fed: pa.Table) -> pa.Table:
+    def fates(self, arrived: pa.Table) -> pa.Table:
         """What is to be accounted for: one row for each that is set aside, and one for all others, or for those of each window."""
-        columns = {name: fed[name] for name in (ROWS_COUNT, INCLUDED) if name in fed.column_names} | self._clocks(fed)
+        columns = {name: arrived[name] for name in (ROWS_COUNT, INCLUDED) if name in arrived.column_names} | self._clocks(arrived)
         if ROWS_COUNT not in columns:
-            columns[ROWS_COUNT] = pa.chunked_array([pa.repeat(pa.scalar(1, pa.int64()), fed.num_rows)])
+            columns[ROWS_COUNT] = pa.chunked_array([pa.repeat(pa.scalar(1, pa.int64()), arrived.num_rows)])
         by_window = self._stage.lateness > 0
         if by_window:
-            columns[SLICE] = fed[SLICE] if SLICE in fed.column_names else pa.chunked_array([self._starts(fed)])
-        every, is_aside = pa.table(columns), fed[_ASIDE].is_valid()
+            columns[SLICE] = arrived[SLICE] if SLICE in arrived.column_names else pa.chunked_array([self._starts(arrived)])
+        every, is_aside = pa.table(columns), arrived[_ASIDE].is_valid()
         others = without(every, is_aside)
         total = _by_window(others) if by_window else _total(others)
         total = total.append_column(JUDGED, pa.repeat(pa.scalar(Fate.OK.value, pa.int32()), total.num_rows))
         total = total.append_column(ROW, pa.repeat(pa.scalar("", pa.string()), total.num_rows))
-        return pa.concat_tables([total, _set_aside(every.filter(is_aside), fed[_ASIDE].drop_null())], promote_options="default")
+        return pa.concat_tables([total, _set_aside(every.filter(is_aside), arrived[_ASIDE].drop_null())], promote_options="default")
 
-    def _clocks(self, fed: pa.Table) -> dict[str, pa.ChunkedArray]:
+    def _clocks(self, arrived: pa.Table) -> dict[str, pa.ChunkedArray]:
         """What each row moves the clock of each partition to."""
         if not self._has_times:
-            return {name: fed[name] for name in fed.column_names if name.startswith(CLOCK)}
+            return {name: arrived[name] for name in arrived.column_names if name.startswith(CLOCK)}
         if not self._has_partitions:
-            return {f"{CLOCK}{p}": fed[TIME] for p in self._partitions}
+            return {f"{CLOCK}{p}": arrived[TIME] for p in self._partitions}
         none = pa.scalar(None, pa.int64())
-        return {f"{CLOCK}{p}": pc.if_else(pc.equal(fed[SOURCE_PARTITION], p), fed[TIME], none) for p in self._partitions}
+        return {f"{CLOCK}{p}": pc.if_else(pc.equal(arrived[SOURCE_PARTITION], p), arrived[TIME], none) for p in self._partitions}
 
 
 def without(rows: pa.Table, is_left_out: pa.ChunkedArray) -> pa.Table:

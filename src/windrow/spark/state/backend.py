@@ -81,9 +81,12 @@ class DriverState:
         return Taken(StepInput.of(tick, rows, outcome), outcome.emissions, refused_rows(outcome, carried), outcome.state)
 
 
-def kept_rows(fed: pa.Table) -> pa.Table:
+def kept_rows(partials: pa.Table) -> pa.Table:
     """The rows for the step: those that were not set aside, without what is only recorded."""
-    rows, is_kept = fed.drop_columns([name for name in fed.column_names if is_recorded(name)]), pc.equal(fed[JUDGED], Fate.OK.value)
+    rows, is_kept = (
+        partials.drop_columns([name for name in partials.column_names if is_recorded(name)]),
+        pc.equal(partials[JUDGED], Fate.OK.value),
+    )
     # Most batches have nothing to leave out, and a filter copies all of them.
     return rows if pc.all(is_kept, min_count=0).as_py() else rows.filter(is_kept)
 

@@ -59,14 +59,14 @@ class BucketWork:
         there = [batch for batch in batches if batch.num_rows]
         if not there:
             return
-        fed = labelled(pa.Table.from_batches(there))
-        nullable = [field.with_name(name).with_nullable(True) for name, field in zip(names, fed.schema, strict=True)]
-        fed = pa.table(fed.columns, schema=pa.schema(nullable))
-        kept = fed.filter(pc.equal(fed[JUDGED], Fate.OK.value))
+        partials = labelled(pa.Table.from_batches(there))
+        nullable = [field.with_name(name).with_nullable(True) for name, field in zip(names, partials.schema, strict=True)]
+        partials = pa.table(partials.columns, schema=pa.schema(nullable))
+        kept = partials.filter(pc.equal(partials[JUDGED], Fate.OK.value))
         for bucket in pc.unique(kept[BUCKET]).to_pylist():
             rows = kept_rows(kept.filter(pc.equal(kept[BUCKET], bucket))).drop_columns([BUCKET])
             self._place(bucket).replace_atomically(_rows_name(batch_id), encode({}, {_ROWS: rows}))
-        aside = fed.filter(pc.not_equal(fed[JUDGED], Fate.OK.value))
+        aside = partials.filter(pc.not_equal(partials[JUDGED], Fate.OK.value))
         fates = pa.concat_tables([aside, _summed(kept)]).drop_columns([BUCKET])
         yield pa.RecordBatch.from_pydict({"payload": [encode({}, {_FATES: fates})]}, PAYLOAD)
 

@@ -56,13 +56,13 @@ class ExecutorState:
             return work.receive(batch_id, names, batches)
 
         with strictness(rows.given.sparkSession, is_strict):
-            fed = frame_of_sql(rows.given, sql(rows.source))
-            placed = fed.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
+            partials = frame_of_sql(rows.given, sql(rows.source))
+            placed = partials.selectExpr("*", f"CASE WHEN _judged = 0 THEN {self._bucket_sql()} ELSE -1 END AS {BUCKET}")
             names = placed.columns
             shape = StructType().add(PAYLOAD.names[0], BinaryType())
             found = map_in_arrow(placed.repartition(self.buckets, BUCKET), receive, shape).toArrow()
             parts = fates_of(found["payload"])
-            fates = pa.concat_tables(parts) if parts else _schema_of(fed).empty_table()
+            fates = pa.concat_tables(parts) if parts else _schema_of(partials).empty_table()
         self.state.schemas[self.stage.name] = kept_rows(fates).drop_columns([ROW, ROWS_COUNT]).schema
         return Gathered(fates)
 
