@@ -20,7 +20,7 @@ from windrow.windowing.clock import Clock
 from windrow.windowing.columns import COUNT, EMISSION, END, FIRST, LAST, REVISION, SEQ, SINCE, SLICE, START, Layout
 from windrow.windowing.counted import CountStep
 from windrow.windowing.emit_policy import WHEN, EmitPolicy
-from windrow.windowing.epochs import EPOCH, ROW_MARK, EpochStep
+from windrow.windowing.epochs import EPOCH, ROW_WATERMARK, EpochStep
 from windrow.windowing.panes import PaneStep
 from windrow.windowing.sessions import LATE_ID, SessionStep
 from windrow.windowing.slices import SliceStep
@@ -237,7 +237,7 @@ def _partial(query: Query, group: Group, members: list[tuple[int, Row]], batch_i
         LATE_ID: late_id,
         EPOCH: epoch,
         SINCE: since,
-        ROW_MARK: row_mark,
+        ROW_WATERMARK: row_mark,
         SEQ: members[0][0] if feed_of(query) == "windows" else members[-1][0],
         COUNT: len(members),
         FIRST: min(times),
@@ -262,7 +262,7 @@ def _schema(query: Query, shape: Feed, watermark: int | None) -> dict[str, Any]:
     if isinstance(query.window, SessionWindow) and (watermark is not None or query.is_exact):
         names.append(LATE_ID)
     if query.is_exact and (isinstance(query.window, SessionWindow) or (isinstance(query.window, FixedWindow) and query.lateness)):
-        names.extend([EPOCH, SINCE, ROW_MARK])
+        names.extend([EPOCH, SINCE, ROW_WATERMARK])
     names.extend([COUNT, *layout_of(query).parts])
     if shape != "slices":
         names.append(SEQ)

@@ -16,7 +16,7 @@ from windrow.windowing.step import BatchTime, StepResult, Tables, WindowStep, st
 
 EPOCH = "_epoch"  # number of the piece
 _OPENING = -1  # what closes before the first piece begins
-ROW_MARK = "_row_mark"  # watermark of its own partition that a row which is a piece by itself is judged by
+ROW_WATERMARK = "_row_mark"  # watermark of its own partition that a row which is a piece by itself is judged by
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class EpochStep:
             state = opening.state
             emissions.append(_numbered(opening.emissions, _OPENING))
         for piece, before, after in zip(pieces, starts, [*starts[1:], tick.after], strict=True):
-            own = piece.drop(EPOCH, SINCE, ROW_MARK)
-            result = self.inner.step(state, own, BatchTime(before, after, tick.now, piece[ROW_MARK][0]))
+            own = piece.drop(EPOCH, SINCE, ROW_WATERMARK)
+            result = self.inner.step(state, own, BatchTime(before, after, tick.now, piece[ROW_WATERMARK][0]))
             state = result.state
             emissions.append(_numbered(result.emissions, piece[EPOCH][0]))
             rejected.extend(result.rejected)

@@ -23,7 +23,7 @@ class BatchTime:
     after: int | None
     now: int
     # The watermark of its own partition, for a row that is taken by itself.
-    row_mark: int | None = None
+    row_watermark: int | None = None
     # Closed windows that end at or before this were let go early, to make room: they are corrected no more.
     evicted: int = NEVER
 
@@ -35,7 +35,7 @@ class BatchTime:
     @property
     def rejects_by(self) -> int:
         """The watermark by which a row is too late for everything."""
-        return self.watermark_before if self.row_mark is None else max(self.watermark_before, self.row_mark)
+        return self.watermark_before if self.row_watermark is None else max(self.watermark_before, self.row_watermark)
 
     @property
     def watermark_after(self) -> int:

@@ -61,14 +61,14 @@ class LedgerWriter:
 
     def mark_late_at_source(self, read: Read, rows: LazyRelation, clock: Clock, now: int) -> LazyRelation:
         """``watermark.late_rows = drop``: rows behind their own partition's watermark go no further."""
-        rows = self._with_marks(read, rows, clock, now)
+        rows = self._with_row_watermarks(read, rows, clock, now)
         behind = _behind(read, clock)
         if read.clock.late_rows is not LateAtSource.DROP or behind is None:
             return rows
         fate = f"CAST(CASE WHEN {behind} THEN {Fate.LATE_AT_SOURCE.value} ELSE {FATE} END AS TINYINT)"
         return LazyRelation(rows.given, f"SELECT * EXCEPT ({FATE}), {fate} AS {FATE} FROM {rows.source}")
 
-    def _with_marks(self, read: Read, rows: LazyRelation, clock: Clock, now: int) -> LazyRelation:
+    def _with_row_watermarks(self, read: Read, rows: LazyRelation, clock: Clock, now: int) -> LazyRelation:
         if read.clock.granularity is not Granularity.ROW:
             return rows
         own, source = row_watermarks_sql(
@@ -82,19 +82,19 @@ class LedgerWriter:
         ``clock`` is the one the batch started with.
         """
         filters = [stage for stage in self._job.readers_of(read.name) if isinstance(stage, FilterProject)]
-        marks = self.marks(read, rows.columns, clock)
+        accounts = self.account_columns(read, rows.columns, clock)
         columns = [f"count(1) AS {ROWS_COUNT}", f"max({GREATEST}) AS {GREATEST}", f"count_if({BEHIND}) AS {BEHIND}"]
         columns += (f"count_if({passes_sql(stage)}) AS {PASSED}{index}" for index, stage in enumerate(filters))
         warnings = warning(read.constraints)
         columns += (f"count_if({FATE} = 0 AND {violates_sql(each)}) AS {WARNED}{index}" for index, each in enumerate(warnings))
         by = f"{FATE}, {SOURCE_PARTITION}, {ROW}"
-        placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in marks.items())}"
+        placed = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in accounts.items())}"
         found = self._queries.table(rows, lambda given: f"SELECT {by}, {', '.join(columns)} FROM ({placed} FROM {given}) GROUP BY {by}")
         for index, each in enumerate(warnings):
             record_warnings(result.ledger.source(read.name), each, pc.sum(found[f"{WARNED}{index}"]).as_py() or 0)
         return self.record_fates(read, {stage.name: f"{PASSED}{index}" for index, stage in enumerate(filters)}, found, rows, result)
 
-    def marks(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
+    def account_columns(self, read: Read, columns: tuple[str, ...], clock: Clock) -> dict[str, str]:
         """SQL of what the accounts ask of each row."""
         behind = _behind(read, clock) if read.clock.late_rows is LateAtSource.WARN else None
         return {
@@ -129,7 +129,7 @@ class LedgerWriter:
         return reached
 
     def record_driver_rows(self, read: Read, rows: pa.Table, given: LazyRelation, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
-        """The same for rows that are in the driver already, with what ``marks`` asks of them: gives those that go on, and the maxima.
+        """The same for rows that are in the driver already, with their ``account_columns``: gives those that go on, and the maxima.
 
         Rows that go on keep their text: a join may still find them to be late.
         """
@@ -237,12 +237,12 @@ def _behind(read: Read, clock: Clock) -> str | None:
     """SQL that is true for a sound row behind the watermark of its own partition; None while no partition has one."""
     if read.clock.granularity is Granularity.ROW:
         return f"({FATE} = 0 AND coalesce(unix_micros(_event_time) < {OWN_WATERMARK} - {read.clock.delay}, false))"
-    marks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
+    watermarks = {p: progress.greatest - read.clock.delay for p, progress in clock.partitions.items() if progress.greatest is not None}
     partition_sql = source_partition_sql(read)
     own = " OR ".join(
-        f"({partition_sql} = {p} AND unix_micros(_event_time) < {of_batch(mark, partition_sql)})" for p, mark in marks.items()
+        f"({partition_sql} = {p} AND unix_micros(_event_time) < {of_batch(mark, partition_sql)})" for p, mark in watermarks.items()
     )
-    return f"({FATE} = 0 AND ({own}))" if marks else None
+    return f"({FATE} = 0 AND ({own}))" if watermarks else None
 
 
 def record_taken_back(ledger: Ledger, name: str, taken: TakenBack, *, is_source: bool) -> None:

@@ -39,8 +39,8 @@ class Watermarks:
     def least(self, name: str, clocks: Mapping[str, Clock], counters: JobCounters, delay: int | None = None) -> int | None:
         """The least over the inputs of a stage."""
         inputs = [given for given in timed_by(self._job.stage(name)) if self._roots.get(given)]
-        marks = [self._after(self._job.stage(given), clocks, counters, delay) for given in inputs]
-        return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
+        known = [self._after(self._job.stage(given), clocks, counters, delay) for given in inputs]
+        return None if not known or None in known else min(mark for mark in known if mark is not None)
 
     def _after(self, stage: Stage, clocks: Mapping[str, Clock], counters: JobCounters, delay: int | None) -> int | None:
         """Up to which time a stage has given all its rows, save those that come late.

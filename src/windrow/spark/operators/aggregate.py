@@ -76,9 +76,9 @@ class AggregateOperator(Operator[Aggregate]):
         if source is not None:
             which = self.spec.chosen(Pass)
             rows = self._shared_rows(source, before, batch) if which is Pass.SHARED else self._own_rows(source, before, batch)
-        marks = self.context.marks
+        watermarks = self.context.watermarks
         if has_own_clock(stage):
-            marks.advance(marks.root_of(stage).name, batch.reached.get(stage.name, {}), batch, own_clock(stage))
+            watermarks.advance(watermarks.root_of(stage).name, batch.reached.get(stage.name, {}), batch, own_clock(stage))
         tick = BatchTime(before, self._tick_after(batch), batch.batch.now, evicted=evicted_up_to(stage, batch))
         with batch.batch.measured.phase(Phase.STEP):
             self._step(rows, tick, batch)
@@ -86,12 +86,12 @@ class AggregateOperator(Operator[Aggregate]):
             batch.flows[stage.name] = self._after_earlier(batch.flows.pop(stage.cut.earlier), batch.flows.get(stage.name), stage.cut)
 
     def _tick_before(self, run: BatchContext) -> int | None:
-        return self.context.marks.of(self.stage, run.before, run.state.counters)
+        return self.context.watermarks.of(self.stage, run.before, run.state.counters)
 
     def _tick_after(self, run: BatchContext) -> int | None:
         if self.stage.time.on_arrival:
             run.counters.of(self.name).arrival = run.batch.now
-        return self.context.marks.of(self.stage, run.clocks, run.counters)
+        return self.context.watermarks.of(self.stage, run.clocks, run.counters)
 
     def _own_rows(self, source: Flow, watermark: int | None, run: BatchContext) -> pa.Table | None:
         """The executors' part: one job. Gives the rows for the step and records everything else."""
@@ -258,7 +258,7 @@ class AggregateOperator(Operator[Aggregate]):
         run.counters.of(stage.name).evicted = upto
 
     def watermark_of(self, state: JobState) -> int | None:
-        return self.context.marks.of(self.stage, state.clocks, state.counters)
+        return self.context.watermarks.of(self.stage, state.clocks, state.counters)
 
     def _backend(self, run: BatchContext) -> StateBackend:
         where, step = self.spec.chosen(State), self.context.steps[self.name]

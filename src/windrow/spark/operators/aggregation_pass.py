@@ -83,7 +83,7 @@ class AggregationPass:
     def request(self, given: LazyRelation, watermark: int | None, direct: str | None, run: BatchContext) -> PartialAggregation:
         """``direct`` is the source whose accounts the pass does."""
         stage = self._stage
-        root, batch_id = self._context.marks.root_of(stage), run.batch.batch_id
+        root, batch_id = self._context.watermarks.root_of(stage), run.batch.batch_id
         rides = direct is not None or has_own_clock(stage)
         return PartialAggregation(
             view="",
@@ -95,7 +95,7 @@ class AggregationPass:
             is_direct=direct is not None,
             own_time=self._own_time(given),
             max_future=root.time.max_future,
-            marks=self._judged_by(root, run) if stage.is_exact else None,
+            row_watermarks=self._judging_watermarks(root, run) if stage.is_exact else None,
             delay=root.clock.delay if stage.time.delay is None else stage.time.delay,
             evicted=evicted_up_to(stage, run) if self._context.state_backends.may_evict and can_evict(stage) else None,
         )
@@ -106,12 +106,12 @@ class AggregationPass:
             self._own_time_sql = own_time_sql(self._stage.time.event_time, given.frame)
         return self._own_time_sql
 
-    def _judged_by(self, root: Read, run: BatchContext) -> tuple[str, str]:
+    def _judging_watermarks(self, root: Read, run: BatchContext) -> tuple[str, str]:
         """SQL of what each row is judged by: its source tells, unless the statement has a clock of its own."""
         stage = self._stage
         if not has_own_clock(stage):
             return ROW_WATERMARKS
-        clock = run.before.get(own_clock(stage)) or self._context.marks.start(root.name, run.batch.now)
+        clock = run.before.get(own_clock(stage)) or self._context.watermarks.start(root.name, run.batch.now)
         return row_watermarks_sql(
             clock, source_partition_sql(root), root.clock.idle_timeout, run.batch.now, TIME, moves_clock_sql(stage, root.time.max_future)
         )
@@ -119,7 +119,7 @@ class AggregationPass:
     def record_source(self, direct: str | None, partials: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
         if direct is not None:
             run.batch.measured.take_way(direct, Accounting.IN_AGGREGATION)
-            self._context.marks.advance(direct, greatest(partials, partitions), run)
+            self._context.watermarks.advance(direct, greatest(partials, partitions), run)
             self._context.ledger.record_source(direct, partials, run.batch.batch_id, run.result)
 
 

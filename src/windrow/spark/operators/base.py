@@ -47,7 +47,7 @@ class JobContext:
     partitions: Mapping[str, tuple[int, ...] | None]
     queries: QueryRunner
     state_backends: StateBackends
-    marks: Watermarks
+    watermarks: Watermarks
     ledger: LedgerWriter
     tables: ReferenceTables
     steps: Mapping[str, WindowStep]

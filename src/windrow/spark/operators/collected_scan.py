@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class CollectedScans:
     """Those that the plan has counted in the driver."""
 
-    def __init__(self, job: Job, ledger: LedgerWriter, marks: Watermarks) -> None:
+    def __init__(self, job: Job, ledger: LedgerWriter, watermarks: Watermarks) -> None:
         self._reads = {read.name: read for read in job.reads}
         self._ledger = ledger
-        self._marks = marks
+        self._watermarks = watermarks
 
     def collect(self, plan: PhysicalPlan, batch: BatchContext) -> None:
         """The rows of all such sources, at the same time and once a batch: each is often one file, which is work for one core."""
@@ -49,8 +49,8 @@ class CollectedScans:
         read, clock = self._reads[name], batch.before[name]
         rows = self._ledger.mark_late_at_source(read, given, clock, batch.batch.now)
         # Which rows keep their text is for the join to say.
-        marks = {**self._ledger.marks(read, rows.columns, clock), ROW: diverted_row(rows.columns, "true")}
-        columns = ", ".join(f"{sql} AS {column}" for column, sql in marks.items())
+        accounts = {**self._ledger.account_columns(read, rows.columns, clock), ROW: diverted_row(rows.columns, "true")}
+        columns = ", ".join(f"{sql} AS {column}" for column, sql in accounts.items())
         kept = ", ".join(quote(name) for name in rows.columns if name not in (FATE, TOPIC_NUMBER))
         judged = f"SELECT {kept}, {FATE} AS {JUDGED}, {columns} FROM {rows.source}"
-        return side_frame(frame_of_sql(rows.given, judged), stage, index, self._marks.of_join(stage, batch).watermark_before, RIDING)
+        return side_frame(frame_of_sql(rows.given, judged), stage, index, self._watermarks.of_join(stage, batch).watermark_before, RIDING)

@@ -73,8 +73,8 @@ class FilterProjectOperator(Operator[FilterProject]):
         assert isinstance(read, Read)
         assert given is not None
         self.took(Projection.SPARK_SELECT, batch)
-        marks = ledger.marks(read, tuple(given.schema.names), batch.clocks[read.name])
-        flow = filter_project_counted(self.context.spark, stage, source, marks)
+        accounts = ledger.account_columns(read, tuple(given.schema.names), batch.clocks[read.name])
+        flow = filter_project_counted(self.context.spark, stage, source, accounts)
         assert flow.frame is not None
         counter = SinkRowCounter(flow.frame, lambda found: ledger.refuse_failed(read, found))
         batch.flows[stage.name] = replace(flow, row_counter=counter)
@@ -86,7 +86,7 @@ class FilterProjectOperator(Operator[FilterProject]):
             for name in (read.name, stage.name):
                 batch.batch.measured.take_way(name, Accounting.WHILE_SINK_READS)
             reached = ledger.record_after_write(read, stage.name, counter.found, given, batch.result)
-            self.context.marks.advance(read.name, reached, batch)
+            self.context.watermarks.advance(read.name, reached, batch)
 
         batch.result.settle = settle
 
@@ -126,11 +126,11 @@ def _visible(stage: FilterProject, names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name.lower() not in _SYSTEM_NAMES and name not in stage.beside)
 
 
-def filter_project_counted(spark: SparkSession, stage: FilterProject, source: Flow, marks: Mapping[str, str]) -> Flow:
-    """Every row of a source, with marks by which it is counted; only of those that pass anything else is computed."""
+def filter_project_counted(spark: SparkSession, stage: FilterProject, source: Flow, accounts: Mapping[str, str]) -> Flow:
+    """Every row of a source, with the columns by which it is counted; only of those that pass anything else is computed."""
     frame = source.as_frame(spark)
-    columns = (f"{sql} AS {name}" for name, sql in {**marks, PASSED: passes_sql(stage)}.items())
-    projected, names = project(frame.selectExpr("*", *columns), stage, source.columns, only=PASSED, along=(FATE, *marks, PASSED))
+    columns = (f"{sql} AS {name}" for name, sql in {**accounts, PASSED: passes_sql(stage)}.items())
+    projected, names = project(frame.selectExpr("*", *columns), stage, source.columns, only=PASSED, along=(FATE, *accounts, PASSED))
     return Flow(_visible(stage, names), projected)
 
 

@@ -85,10 +85,10 @@ def _step_rows(side: SideBatch, paired: set[int], schema: pa.Schema | None) -> p
     if side.table is not None:
         flags = pc.is_in(side.table[ID], pa.array(sorted(paired), pa.int64()))
         side.table = side.table.set_column(side.table.column_names.index(MATCHED), MATCHED, flags)
-    marks: list[int] = []
+    signals: list[int] = []
     if side.held is not None and paired:
-        marks = side.held.filter(pl.col(ID).is_in(list(paired)) & ~pl.col(MATCHED))[ID].to_list()
-    return side.with_marks(marks, schema, matched=True)
+        signals = side.held.filter(pl.col(ID).is_in(list(paired)) & ~pl.col(MATCHED))[ID].to_list()
+    return side.with_signals(signals, schema, matched=True)
 
 
 def _is_late(new: pl.DataFrame, paired: pl.Series, until: Until, tick: BatchTime) -> pl.Series:

@@ -139,15 +139,15 @@ class SideBatch:
         texts = None if self.texts is None else self.texts.filter(stays)
         return SideBatch(self.name, table if table.num_rows else None, texts, self.held)
 
-    def with_marks(self, marks: list[int], schema: pa.Schema | None, *, matched: bool) -> pa.Table | None:
+    def with_signals(self, signals: list[int], schema: pa.Schema | None, *, matched: bool) -> pa.Table | None:
         """The new rows, and a mark for each row of these numbers."""
         table = self.table
-        if not marks:
+        if not signals:
             return table
         types = table.schema if table is not None else schema
         assert types is not None, "rows are held, so their types are known"
-        values = {ID: pa.array(marks, pa.int64()), MATCHED: pa.repeat(matched, len(marks)), MARK: pa.repeat(True, len(marks))}
-        extra = pa.table({f.name: values.get(f.name, pa.nulls(len(marks), f.type)) for f in types})
+        values = {ID: pa.array(signals, pa.int64()), MATCHED: pa.repeat(matched, len(signals)), MARK: pa.repeat(True, len(signals))}
+        extra = pa.table({f.name: values.get(f.name, pa.nulls(len(signals), f.type)) for f in types})
         return extra if table is None else pa.concat_tables([table, extra], promote_options="permissive")
 
 

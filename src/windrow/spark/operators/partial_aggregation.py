@@ -43,7 +43,7 @@ from windrow.spark.row_columns import (
 from windrow.spark.scan.diverted_rows import JUDGED_TIME, JUDGED_WATERMARK, diverted_row
 from windrow.windowing.columns import COUNT, EMISSION, FIRST, LAST, NEVER, RETRACT, SEQ, SINCE, SLICE
 from windrow.windowing.emit_policy import WHEN
-from windrow.windowing.epochs import EPOCH, ROW_MARK
+from windrow.windowing.epochs import EPOCH, ROW_WATERMARK
 from windrow.windowing.lateness import is_open_sql, is_over_sql
 from windrow.windowing.sessions import LATE_ID
 
@@ -72,8 +72,8 @@ class PartialAggregation:
     # SQL of the stage's own event time, where it has one.
     own_time: str | None = None
     max_future: int = 0
-    # SQL of the marks that each row is judged by, and the delay of the watermark; None where the batch's watermark judges them all.
-    marks: tuple[str, str] | None = None
+    # SQL of the watermarks that each row is judged by, and the delay of the watermark; None where the batch's watermark judges them all.
+    row_watermarks: tuple[str, str] | None = None
     delay: int = 0
     # Where closed windows may be let go early: those that end at or before this take no rows any more.
     evicted: int | None = None
@@ -94,9 +94,9 @@ class PartialAggregation:
         return f"struct({', '.join(quote(name) for name in kept)})"
 
     @property
-    def mark(self) -> str:
+    def watermark_sql(self) -> str:
         """SQL of the watermark that a row is judged by."""
-        return PARTITION_WATERMARK if self.marks is not None else self.floor
+        return PARTITION_WATERMARK if self.row_watermarks is not None else self.floor
 
     @property
     def gone(self) -> str | None:
@@ -152,8 +152,8 @@ def judged_sql(stage: Aggregate, request: PartialAggregation) -> str:
     rows = f"SELECT *, unix_micros({time}) AS {TIME}{since}, {fate} AS _fate_in, {passes} AS _pass{keys}{when} FROM {request.view}{sound}"
     ahead = f"{TIME} > unix_micros(`_timestamp`) + {request.max_future}"
     future = f"WHEN {ahead} THEN {Fate.FUTURE.value} " if request.own_time is not None else ""
-    if request.marks is not None:
-        own, source = (f"greatest({mark} - {request.delay}, {request.floor})" for mark in request.marks)
+    if request.row_watermarks is not None:
+        own, source = (f"greatest({watermark} - {request.delay}, {request.floor})" for watermark in request.row_watermarks)
         rows = f"SELECT *, {own} AS {PARTITION_WATERMARK}, {source} AS {WATERMARK_THEN} FROM ({rows})"
     late, slices = _lateness(stage, request), _slice_sql(stage, request)
     judged = (
@@ -201,13 +201,13 @@ def _in_pieces(stage: Aggregate, judged: str) -> str:
     columns = (
         f"2 * sum({_ALONE}) {so_far} - {_ALONE} AS {EPOCH}",
         f"max(CASE WHEN {_ALONE} = 1 THEN {WATERMARK_THEN} END) {so_far} AS {SINCE}",
-        f"CASE WHEN {_ALONE} = 1 THEN {PARTITION_WATERMARK} END AS {ROW_MARK}",
+        f"CASE WHEN {_ALONE} = 1 THEN {PARTITION_WATERMARK} END AS {ROW_WATERMARK}",
     )
     return f"SELECT *, {', '.join(columns)} FROM ({alone})"
 
 
 def _piece_columns(stage: Aggregate) -> list[str]:
-    return [EPOCH, SINCE, ROW_MARK] if has_pieces(stage) else []
+    return [EPOCH, SINCE, ROW_WATERMARK] if has_pieces(stage) else []
 
 
 def _lateness(stage: Aggregate, request: PartialAggregation) -> str:
@@ -217,7 +217,7 @@ def _lateness(stage: Aggregate, request: PartialAggregation) -> str:
         return "false"
     at = _placed_at(stage)
     gone = "" if request.gone is None else f" OR {fixed.last_end(at)} <= {request.gone}"
-    return is_over_sql(fixed.last_end(at), stage.lateness, request.mark) + gone
+    return is_over_sql(fixed.last_end(at), stage.lateness, request.watermark_sql) + gone
 
 
 def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
@@ -225,7 +225,7 @@ def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
     fixed = fixed_of(stage)
     if fixed is None or not isinstance(stage.late, IncludeInNext):
         return None
-    return is_over_sql(fixed.last_end(_placed_at(stage)), stage.lateness, request.mark)
+    return is_over_sql(fixed.last_end(_placed_at(stage)), stage.lateness, request.watermark_sql)
 
 
 def late_corrected(stage: Aggregate, partials: pa.Table, watermark: int | None) -> int:
@@ -273,7 +273,7 @@ def _slice_sql(stage: Aggregate, request: PartialAggregation) -> str:
     panes = f"sequence({first}, {last}, {fixed.pane_step}L)"
     pane = SqlTime("s")
     gone = "" if request.gone is None else f" AND {fixed.end_of(pane)} > {request.gone}"
-    open_ones = f"filter({panes}, s -> {is_open_sql(fixed.end_of(pane), stage.lateness, request.mark)}{gone})"
+    open_ones = f"filter({panes}, s -> {is_open_sql(fixed.end_of(pane), stage.lateness, request.watermark_sql)}{gone})"
     return f"explode_outer(CASE WHEN _judged = 0 THEN {_moved(stage, request, open_ones, 'sequence({0}, {1}, {2}L)')} END)"
 
 
@@ -285,7 +285,7 @@ def _moved(stage: Aggregate, request: PartialAggregation, own: str, elsewhere: s
     fixed, included = fixed_of(stage), _is_included(stage, request)
     if fixed is None or included is None:
         return own
-    earliest = fixed.earliest_open_pane(SqlTime(request.mark))
+    earliest = fixed.earliest_open_pane(SqlTime(request.watermark_sql))
     moved = elsewhere.format(f"CAST({earliest} AS BIGINT)", f"CAST({fixed.last_pane(earliest)} AS BIGINT)", fixed.pane_step)
     return f"CASE WHEN {included} THEN {moved} ELSE {own} END"
 
@@ -305,20 +305,20 @@ def _is_carried(stage: Aggregate) -> str:
     return f"_judged IN ({', '.join(map(str, kept))})"
 
 
-def _judged_by(stage: Aggregate, request: PartialAggregation) -> dict[str, str]:
+def _judging_watermarks(stage: Aggregate, request: PartialAggregation) -> dict[str, str]:
     """SQL of what a row is judged by, which a late one carries along."""
-    mark = request.mark
-    if isinstance(stage.window, MovingKind) and request.marks is not None:
+    watermark = request.watermark_sql
+    if isinstance(stage.window, MovingKind) and request.row_watermarks is not None:
         # A row of its own piece is judged by how far its source has come, too.
-        mark = f"greatest({PARTITION_WATERMARK}, {WATERMARK_THEN})"
-    return {JUDGED_TIME: TIME if stage.since is None else _SINCE_TIME, JUDGED_WATERMARK: mark}
+        watermark = f"greatest({PARTITION_WATERMARK}, {WATERMARK_THEN})"
+    return {JUDGED_TIME: TIME if stage.since is None else _SINCE_TIME, JUDGED_WATERMARK: watermark}
 
 
 def _session_late(stage: Aggregate, request: PartialAggregation) -> str | None:
     """Rows whose own session would be over: the step decides, so each comes by itself."""
     if not isinstance(stage.window, MovingKind):
         return None
-    return f"_judged = 0 AND {TIME} + {stage.window.own_length} <= {request.mark}"
+    return f"_judged = 0 AND {TIME} + {stage.window.own_length} <= {request.watermark_sql}"
 
 
 def parts_sql(stage: Aggregate, view: str) -> str:
@@ -383,7 +383,7 @@ def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
     placed = f"_judged IN ({Fate.OK.value}, {Fate.LATE.value})" if request.keeps_late else "_judged = 0"
     group = [f"CASE WHEN {placed} THEN {name} END AS {name}" for name in (*keys, SLICE)]
-    group.append(f"{diverted_row(request.columns, carried, _judged_by(stage, request))} AS {ROW}")
+    group.append(f"{diverted_row(request.columns, carried, _judging_watermarks(stage, request))} AS {ROW}")
     if late is not None:
         group.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")
     pieces = _piece_columns(stage)
@@ -406,7 +406,7 @@ def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
         TIME,
         *([] if stage.since is None else [_SINCE_TIME]),
         *pieces,
-        *([PARTITION_WATERMARK] if request.marks is not None else []),
+        *([PARTITION_WATERMARK] if request.row_watermarks is not None else []),
     ]
     marked = f"SELECT {', '.join([*(quote(c) for c in kept), '_judged', *group])} FROM ({judged})"
     by = ", ".join(names)
@@ -436,7 +436,7 @@ def row_columns(stage: Aggregate, request: PartialAggregation, frame: str = "") 
     counted = " AND ".join(each for each in (is_once, _is_accounted(stage)) if each is not None)
     once = f"CASE WHEN {counted} THEN 1L ELSE 0L END" if counted else ONE
     wanted = {name: name for name in (*keys, SLICE, "_judged")}
-    wanted.update({ROW: diverted_row(request.columns, carried, _judged_by(stage, request)), SEQ: f"`{SEQ}`"})
+    wanted.update({ROW: diverted_row(request.columns, carried, _judging_watermarks(stage, request)), SEQ: f"`{SEQ}`"})
     wanted.update({COUNT: f"count(1){over}" if request.row_types is None else ONE, ROWS_COUNT: once, **_parts(stage, request, over)})
     wanted.update({name: name for name in pieces})
     if stage.when:

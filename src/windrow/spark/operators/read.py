@@ -40,7 +40,7 @@ class ReadOperator(Operator[Read]):
                 reached = self.context.ledger.account(read, rows, batch.clocks[read.name], batch.result)
         # Else the operator that does the accounts moves the clock.
         if rows is None or accounting is Accounting.OWN_JOB:
-            self.context.marks.advance(read.name, reached, batch)
+            self.context.watermarks.advance(read.name, reached, batch)
 
     def _tell_scan(self, batch: BatchContext) -> None:
         """Who has another way to these rows tells which one it was."""
@@ -68,4 +68,4 @@ class ReadOperator(Operator[Read]):
             rows, given = batch.sides[self.name], batch.batch.rows[self.name]
             batch.filtered[self.name] = pc.sum(pc.equal(rows[JUDGED], Fate.FILTERED.value)).as_py() or 0
             batch.sides[self.name], reached = self.context.ledger.record_driver_rows(self.stage, rows, given, batch.result)
-        self.context.marks.advance(self.name, reached, batch)
+        self.context.watermarks.advance(self.name, reached, batch)

@@ -47,7 +47,7 @@ class StreamJoinOperator(Operator[StreamJoin]):
         stage, ledger = self.stage, batch.result.ledger
         joiner = joiner_of(self.context.spark, stage, batch.state, batch.counters)
         left, right = self._sides(batch)
-        tick = self.context.marks.of_join(stage, batch)
+        tick = self.context.watermarks.of_join(stage, batch)
         found = joiner.run(left, right, tick)
         batch.steps.update(found.steps)
         batch.tables.update(found.tables)

@@ -54,8 +54,8 @@ class WindowJoiner:
             sides, closing = self._sessions(taken, self._windows, tick, result)
             gone = closing[0][ID].to_list(), closing[1][ID].to_list()
         result.flow = self._output(sides, closing)
-        for side, marks in zip(sides, gone, strict=True):
-            self._sides.step(side, side.with_marks(marks, self._sides.schema_of(side), matched=False), tick, self._steps, result)
+        for side, signals in zip(sides, gone, strict=True):
+            self._sides.step(side, side.with_signals(signals, self._sides.schema_of(side), matched=False), tick, self._steps, result)
         return result
 
     def _in_time(self, side: SideBatch, index: int, tick: BatchTime, result: JoinResult) -> SideBatch:

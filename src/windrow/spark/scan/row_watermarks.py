@@ -10,7 +10,7 @@ _BEFORE = f"ORDER BY `{SEQ}` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 
 def row_watermarks_sql(clock: Clock, partition_sql: str, idle_timeout: int | None, now: int, time: str, moves: str) -> tuple[str, str]:
-    """SQL for both marks. ``clock`` is the one the batch started with, ``partition_sql`` tells its partitions apart.
+    """SQL for both watermarks. ``clock`` is the one the batch started with, ``partition_sql`` tells its partitions apart.
 
     ``moves`` says which rows move it, ``time`` to where.
     """
