@@ -101,4 +101,4 @@ class BatchContext:
     # What the executors made of the rows that several statements share, by the first of these.
     shared: dict[str, pa.Table] = field(default_factory=dict)
     # Greatest event times of stages with a clock of their own.
-    reached: dict[str, dict[int, int]] = field(default_factory=dict)
+    greatest_times: dict[str, dict[int, int]] = field(default_factory=dict)

@@ -122,11 +122,11 @@ class LedgerWriter:
         """The same for rows that were counted while a sink read them: the change of the batch has been made by then, and is added to."""
         assert result.change is not None
         own = replace(result, ledger=Ledger(), dead_letters=[])
-        reached = self.record_fates(read, {statement: PASSED}, found, given, own)
+        greatest = self.record_fates(read, {statement: PASSED}, found, given, own)
         result.ledger.add(own.ledger)
         result.change.ledger.add(own.ledger)
         result.dead_letters.extend(own.dead_letters)
-        return reached
+        return greatest
 
     def record_driver_rows(self, read: Read, rows: pa.Table, given: LazyRelation, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
         """The same for rows that are in the driver already, with their ``account_columns``: gives those that go on, and the maxima.
@@ -377,5 +377,5 @@ def _count_by_partition(counts: dict[int, int], found: pa.Table) -> None:
 def _greatest_by_partition(found: pa.Table) -> dict[int, int]:
     still = pa.array([fate.value for fate in WATERMARK_NEUTRAL_FATES], found[JUDGED].type)
     moving = found.filter(pc.and_(pc.invert(pc.is_in(found[JUDGED], still)), pc.less(found[JUDGED], FIRST_VIOLATION)))
-    reached = moving.group_by(SOURCE_PARTITION).aggregate([(GREATEST, "max")]).to_pylist()
-    return {row[SOURCE_PARTITION]: at for row in reached if (at := row[f"{GREATEST}_max"]) is not None}
+    greatest = moving.group_by(SOURCE_PARTITION).aggregate([(GREATEST, "max")]).to_pylist()
+    return {row[SOURCE_PARTITION]: at for row in greatest if (at := row[f"{GREATEST}_max"]) is not None}

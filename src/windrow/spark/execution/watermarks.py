@@ -77,12 +77,12 @@ class Watermarks:
         assert isinstance(read, Read)
         return read
 
-    def advance(self, name: str, reached: Mapping[int, int], run: BatchContext, clock_name: str | None = None) -> None:
+    def advance(self, name: str, greatest: Mapping[int, int], run: BatchContext, clock_name: str | None = None) -> None:
         read = self._job.stage(name)
         assert isinstance(read, Read)
         key = clock_name or name
         clock = run.clocks.get(key) or self.start(name, run.batch.now)
-        clock = clock.advance(reached, run.batch.now, read.clock.idle_timeout)
+        clock = clock.advance(greatest, run.batch.now, read.clock.idle_timeout)
         if run.batch.force_watermark is not None:
             clock = clock.force(run.batch.force_watermark)
         stated = run.batch.stated_watermarks.get(name) if clock_name is None else None

@@ -34,7 +34,7 @@ from windrow.spark.execution.ledger_writer import (
 from windrow.spark.execution.measurements import Phase
 from windrow.spark.execution.watermarks import own_clock
 from windrow.spark.internals.arrow_types import declared_arrow_type
-from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict, evicted_up_to, greatest
+from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict, evicted_up_to, greatest_times
 from windrow.spark.operators.base import JobContext, Operator
 from windrow.spark.operators.emissions import UTC_MICROS, Finisher, emissions_table, may_emit_again
 from windrow.spark.operators.limit import limited
@@ -78,7 +78,7 @@ class AggregateOperator(Operator[Aggregate]):
             rows = self._shared_rows(source, before, batch) if which is Pass.SHARED else self._own_rows(source, before, batch)
         watermarks = self.context.watermarks
         if has_own_clock(stage):
-            watermarks.advance(watermarks.root_of(stage).name, batch.reached.get(stage.name, {}), batch, own_clock(stage))
+            watermarks.advance(watermarks.root_of(stage).name, batch.greatest_times.get(stage.name, {}), batch, own_clock(stage))
         tick = BatchTime(before, self._tick_after(batch), batch.batch.now, evicted=evicted_up_to(stage, batch))
         with batch.batch.measured.phase(Phase.STEP):
             self._step(rows, tick, batch)
@@ -122,7 +122,7 @@ class AggregateOperator(Operator[Aggregate]):
         partials = self._pass.unpacked(found.fates)
         self._pass.record_source(direct, partials, request.partitions, run)
         if direct is None and request.partitions:
-            run.reached[stage.name] = greatest(partials, request.partitions)
+            run.greatest_times[stage.name] = greatest_times(partials, request.partitions)
         self._record_statement(partials, watermark, direct is not None, run)
         return found.rows
 

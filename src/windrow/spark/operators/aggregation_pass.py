@@ -119,7 +119,7 @@ class AggregationPass:
     def record_source(self, direct: str | None, partials: pa.Table, partitions: tuple[int, ...], run: BatchContext) -> None:
         if direct is not None:
             run.batch.measured.take_way(direct, Accounting.IN_AGGREGATION)
-            self._context.watermarks.advance(direct, greatest(partials, partitions), run)
+            self._context.watermarks.advance(direct, greatest_times(partials, partitions), run)
             self._context.ledger.record_source(direct, partials, run.batch.batch_id, run.result)
 
 
@@ -133,6 +133,6 @@ def evicted_up_to(stage: Aggregate, run: BatchContext) -> int:
     return NEVER if evicted is None else evicted
 
 
-def greatest(partials: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
+def greatest_times(partials: pa.Table, partitions: tuple[int, ...]) -> dict[int, int]:
     found = {p: pc.max(partials[f"{CLOCK}{p}"]).as_py() for p in partitions}
     return {p: at for p, at in found.items() if at is not None}

@@ -85,8 +85,8 @@ class FilterProjectOperator(Operator[FilterProject]):
             assert counter.found is not None
             for name in (read.name, stage.name):
                 batch.batch.measured.take_way(name, Accounting.WHILE_SINK_READS)
-            reached = ledger.record_after_write(read, stage.name, counter.found, given, batch.result)
-            self.context.watermarks.advance(read.name, reached, batch)
+            greatest = ledger.record_after_write(read, stage.name, counter.found, given, batch.result)
+            self.context.watermarks.advance(read.name, greatest, batch)
 
         batch.result.settle = settle
 

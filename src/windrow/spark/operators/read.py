@@ -27,7 +27,7 @@ class ReadOperator(Operator[Read]):
         if accounting is Accounting.IN_DRIVER:
             self._take_collected(batch)
             return
-        reached: dict[int, int] = {}
+        greatest: dict[int, int] = {}
         rows = self._judged(batch)
         if rows is not None:
             if self.spec.chosen(Cache) is Cache.BATCH:
@@ -37,10 +37,10 @@ class ReadOperator(Operator[Read]):
             batch.flows[read.name] = Flow(tuple(column.name for column in read.columns), rows=rows)
             if accounting is Accounting.OWN_JOB:
                 self.took(Accounting.OWN_JOB, batch)
-                reached = self.context.ledger.account(read, rows, batch.clocks[read.name], batch.result)
+                greatest = self.context.ledger.account(read, rows, batch.clocks[read.name], batch.result)
         # Else the operator that does the accounts moves the clock.
         if rows is None or accounting is Accounting.OWN_JOB:
-            self.context.watermarks.advance(read.name, reached, batch)
+            self.context.watermarks.advance(read.name, greatest, batch)
 
     def _tell_scan(self, batch: BatchContext) -> None:
         """Who has another way to these rows tells which one it was."""
@@ -61,11 +61,11 @@ class ReadOperator(Operator[Read]):
     def _take_collected(self, batch: BatchContext) -> None:
         """A source that a join takes whole: its rows come to the driver, with those of all other such sources at once."""
         self.context.collected.collect(self.context.plan, batch)
-        reached: dict[int, int] = {}
+        greatest: dict[int, int] = {}
         if self.name in batch.sides:
             self.took(Accounting.IN_DRIVER, batch)
             self.took(Cache.NONE, batch)
             rows, given = batch.sides[self.name], batch.batch.rows[self.name]
             batch.filtered[self.name] = pc.sum(pc.equal(rows[JUDGED], Fate.FILTERED.value)).as_py() or 0
-            batch.sides[self.name], reached = self.context.ledger.record_driver_rows(self.stage, rows, given, batch.result)
-        self.context.watermarks.advance(self.name, reached, batch)
+            batch.sides[self.name], greatest = self.context.ledger.record_driver_rows(self.stage, rows, given, batch.result)
+        self.context.watermarks.advance(self.name, greatest, batch)

@@ -66,8 +66,8 @@ def share_of(stage: Aggregate, shared: SharedAggregation, partials: pa.Table, wa
     fixed = fixed_of(stage)
     assert fixed is not None, "only fixed windows share"
     at = pl.col(SLICE)
-    reached = NEVER if watermark is None else watermark
-    is_gone = is_over(fixed.last_end(at), stage.lateness, reached) | (fixed.last_end(at) <= evicted)
+    judging_watermark = NEVER if watermark is None else watermark
+    is_gone = is_over(fixed.last_end(at), stage.lateness, judging_watermark) | (fixed.last_end(at) <= evicted)
     is_in_time = (pl.col(JUDGED) == Fate.LATE.value) & ~is_gone
     told = pl.DataFrame({SLICE: pl.from_arrow(partials[SLICE]), JUDGED: pl.from_arrow(partials[JUDGED])}).select(
         fixed.slice_start(at),

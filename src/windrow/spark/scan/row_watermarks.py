@@ -14,15 +14,15 @@ def row_watermarks_sql(clock: Clock, partition_sql: str, idle_timeout: int | Non
 
     ``moves`` says which rows move it, ``time`` to where.
     """
-    reached = {p: progress.greatest for p, progress in clock.partitions.items()}
-    known = " ".join(f"WHEN {p} THEN {of_batch(at, partition_sql)}" for p, at in reached.items() if at is not None)
+    greatest = {p: progress.greatest for p, progress in clock.partitions.items()}
+    known = " ".join(f"WHEN {p} THEN {of_batch(at, partition_sql)}" for p, at in greatest.items() if at is not None)
     start = f"CASE {partition_sql} {known} END" if known else "CAST(NULL AS BIGINT)"
     own = f"greatest(max(CASE WHEN {moves} THEN {time} END) OVER (PARTITION BY {partition_sql} {_BEFORE}), {start})"
-    seen = {p: clock.partitions[p].seen_at for p in reached}
-    holding = [p for p in reached if idle_timeout is None or now - seen[p] < idle_timeout]
-    if len(reached) == 1:
+    seen = {p: clock.partitions[p].seen_at for p in greatest}
+    holding = [p for p in greatest if idle_timeout is None or now - seen[p] < idle_timeout]
+    if len(greatest) == 1:
         return own, own
-    return own, _least(clock, partition_sql, {p: reached[p] for p in holding}, time, moves)
+    return own, _least(clock, partition_sql, {p: greatest[p] for p in holding}, time, moves)
 
 
 def _least(clock: Clock, partition_sql: str, holding: dict[int, int | None], time: str, moves: str) -> str:
