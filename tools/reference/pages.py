@@ -24,6 +24,7 @@ from tools.reference.options import (
     source_options,
 )
 from tools.reference.results import result_table
+from tools.reference.server import api_paths, system_table_columns
 from tools.reference.statements import reference_page
 from tools.reference.support import support_page
 from windrow.catalog.options import TABLE_OPTIONS
@@ -75,6 +76,8 @@ def _head_comment(path: Path) -> str:
 
 
 REGIONS: dict[str, Callable[[], str]] = {
+    "server api": api_paths,
+    "system tables": system_table_columns,
     "source options": source_options,
     "query options": query_options,
     "outage options": outage_options,

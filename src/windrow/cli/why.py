@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +15,7 @@ from windrow.diagnosis.findings import STANDS_STILL
 if TYPE_CHECKING:
     from windrow.jobs.observed import ObservedJob
     from windrow.jobs.window_history import WindowFilter
-    from windrow.plan.stages import Aggregate, Read
+    from windrow.plan.stages import Aggregate
 
 _NAMED = "a row is named by its source, partition and offset, or by the id of its dead letter"
 # What makes a job late, of all that advice is about.
@@ -101,80 +101,27 @@ def why_row(
 ) -> None:
     """Say which batch took a row and what became of it: by source, partition and offset, or by the id of a dead letter."""
     from windrow.errors import UsageError
-    from windrow.jobs.letters import read_letters
+    from windrow.jobs.row_stories import letter_stories, letters_of, row_stories
 
     jobs = observed_jobs(file, state, None, settings, env)
     if (partition is None) != (offset is None):
         raise UsageError(codes.BAD_VALUE, _NAMED, f"windrow why row {file} {source} {partition or 0} 17")
-    letters = [letter for one in jobs for found in read_letters(one.folder) for letter in found.records]
-    if partition is None:
-        found = [letter for letter in letters if letter["id"] == source]
+    if partition is None or offset is None:
+        found = [letter for letter in letters_of(jobs) if letter["id"] == source]
         reads = {read.name.lower() for one in jobs for read in one.job.reads}
         if not found and source.lower() in reads:
             raise UsageError(codes.BAD_VALUE, f"which row of {source}? {_NAMED}", f"windrow why row {file} {source} 0 17")
         if not found:
             hint = f"windrow dead-letters list {file} shows their ids; of another row: SOURCE PARTITION OFFSET"
             raise UsageError(codes.NO_SUCH_ROW, f"there is no dead letter {source}", hint)
+        stories = list(letter_stories(found, jobs))
     else:
-        found = [one for one in letters if (one["source"].lower(), one["partition"], one["offset"]) == (source.lower(), partition, offset)]
-    if found:
-        _tell_letters(found, jobs)
-        return
-    assert partition is not None
-    assert offset is not None
-    for line in _taken(*_read_of(jobs, source, file), partition, offset, file):
-        print(line)
-
-
-def _tell_letters(letters: list[dict[str, Any]], jobs: list[ObservedJob]) -> None:
-    from windrow.diagnosis.rows import why_set_aside
-
-    for letter in letters:
-        names = {letter["statement"], letter["source"]}
-        observed = next((one for one in jobs if names & {stage.name for stage in one.job.stages}), jobs[0])
-        place = f"{letter['source']}, partition {letter['partition']}, offset {letter['offset']} (letter {letter['id']})"
-        print(place)
-        for line in why_set_aside(letter, observed.job):
-            print(f"  {line}")
-
-
-def _read_of(jobs: list[ObservedJob], source: str, file: str) -> tuple[ObservedJob, Read]:
-    from windrow.errors import UsageError
-
-    known = [(one, read) for one in jobs for read in one.job.reads]
-    found = next(((one, read) for one, read in known if read.name.lower() == source.lower()), None)
-    if found is None:
-        hint = f"those of the file: {', '.join(read.name for _, read in known)}"
-        raise UsageError(codes.NO_SUCH_STATEMENT, f"there is no source called {source} in {file}", hint)
-    return found
-
-
-def _taken(observed: ObservedJob, read: Read, partition: int, offset: int, file: str) -> list[str]:
-    """Of a row that is no letter: the batch that read it, by how far each batch had read."""
-    from windrow.diagnosis.rows import why_taken
-    from windrow.errors import UsageError
-    from windrow.jobs.history import JobHistory
-
-    number = observed.job.reads.index(read)
-    reached: dict[int, int] = {}
-    for batch, offsets in JobHistory(observed.job, observed.state).reached().items():
-        topics = offsets[number].values() if number < len(offsets) else ()
-        found = [each[str(partition)] for each in topics if isinstance(each, dict) and str(partition) in each]
-        if len(found) == 1:
-            reached[batch] = int(found[0])
-    if not reached:
-        message = f"which batch read a row of {read.name} cannot be told: {read.connector} does not number rows by partition and offset"
-        hint = f"rows that were set aside are known: windrow dead-letters list {file}"
-        raise UsageError(codes.NO_SUCH_ROW, message, hint)
-    most = max(reached.values())
-    if offset >= most:
-        message = f"partition {partition} of {read.name} has been read up to offset {most:,}, and {offset:,} is not before it"
-        raise UsageError(codes.NO_SUCH_ROW, message, f"the job has not read it yet: windrow why lag {file}")
-    batch = min(number for number, upto in reached.items() if upto > offset)
-    if batch == min(reached) and batch > 0:
-        return [f"read by batch {batch} or before; it is no dead letter, and what came before is no longer kept"]
-    record = next((one for one in observed.records() if one.batch_id == batch), None)
-    return why_taken(observed.job, read, record, batch)
+        stories = row_stories(jobs, source, partition, offset, file)
+    for story in stories:
+        if story.letter:
+            print(story.place)
+        for line in story.lines:
+            print(f"  {line}" if story.letter else line)
 
 
 def why_lag(

@@ -18,12 +18,14 @@ from windrow.server.alert_settings import AlertSettings
 from windrow.server.alerting import Alerting
 from windrow.server.api.alerts import alerts
 from windrow.server.api.changes import changes
+from windrow.server.api.health import health
 from windrow.server.api.live import live_stream
 from windrow.server.api.masking import masked_json
 from windrow.server.api.problems import add_problems
 from windrow.server.api.routes import api
 from windrow.server.api.security import COOKIE, Guard, Known, NotAllowedError, Rate, scopes_of
 from windrow.server.api.texts import texts
+from windrow.server.api.together import together
 from windrow.server.api.views import views
 from windrow.server.changing import Changing
 from windrow.server.notify import Notifier
@@ -60,7 +62,7 @@ def make_app(
     app.add_middleware(Guard, hosts=hosts, known=app.state.known, rate=rate)
     add_problems(app)
     shown = masked_json(service.secrets)
-    for router in (api, texts, views, live_stream, changes, alerts):
+    for router in (api, texts, together, views, live_stream, changes, alerts, health):
         for route in router.routes:
             if isinstance(route, APIRoute) and (scopes := scopes_of(route)):
                 route.openapi_extra = {"security": [{"bearer": list(scopes)}, {"cookie": list(scopes)}]}
@@ -98,6 +100,15 @@ def _described(app: FastAPI) -> dict[str, Any]:
             "bearer": {"type": "http", "scheme": "bearer", "description": "a token; each operation names the scopes that it needs"},
             "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "what POST /session sets for the page"},
         }
+        for operation in (one for methods in told["paths"].values() for one in methods.values() if isinstance(one, dict)):
+            _describe_problems(operation)
         told.setdefault("components", {})["securitySchemes"] = schemes
         app.openapi_schema = told
     return app.openapi_schema
+
+
+def _describe_problems(operation: dict[str, Any]) -> None:
+    """Errors are of a type of their own, whatever the answers are."""
+    for status, answer in operation.get("responses", {}).items():
+        if status >= "400" and "content" in answer:
+            answer["content"] = {"application/problem+json": next(iter(answer["content"].values()))}

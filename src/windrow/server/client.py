@@ -11,7 +11,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -146,6 +146,13 @@ class Client:
     def rollback(self, name: str, to: int | None = None, message: str = "") -> dict[str, Any]:
         return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/rollback", {"to": to, "message": message}))
 
+    def plan_rollback(self, name: str, to: int | None = None) -> dict[str, Any]:
+        """A plan to go back, for an environment where somebody else approves it."""
+        return self._one("POST", f"/deployments/{_in_path(name)}/rollback/plan", {"to": to})
+
+    def plans(self, pipeline: str) -> list[dict[str, Any]]:
+        return self._many(f"/pipelines/{_in_path(pipeline)}/plans")
+
     def restore(self, name: str, batch: int, job: str | None = None) -> dict[str, Any]:
         return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/restore", {"batch": batch, "job": job}))
 
@@ -214,6 +221,93 @@ class Client:
     def query(self, sql: str) -> dict[str, Any]:
         """Rows of the system tables: ``SELECT name, observed FROM system.jobs``."""
         return self._one("POST", "/query", {"query": sql})
+
+    # Views of one job, and of several
+
+    def overview(self) -> dict[str, Any]:
+        return self._one("GET", "/overview")
+
+    def datasets(self) -> list[dict[str, Any]]:
+        """Topics, tables and folders, with who writes and who reads them."""
+        return self._many("/datasets")
+
+    def groups(self) -> list[dict[str, Any]]:
+        return self._many("/groups")
+
+    def group(self, name: str, what: str = "topology") -> dict[str, Any]:
+        """``what`` is topology or shared."""
+        return self._one("GET", f"/groups/{_in_path(name)}/{what}")
+
+    def group_drift(self, name: str, env1: str, env2: str) -> dict[str, Any]:
+        return self._one("GET", f"/groups/{_in_path(name)}/drift?{urlencode({'env1': env1, 'env2': env2})}")
+
+    def pipeline(self, name: str) -> list[dict[str, Any]]:
+        """The job in all of its environments."""
+        return self._many(f"/pipelines/{_in_path(name)}")
+
+    def version_diff(self, name: str, n: int, m: int) -> dict[str, Any]:
+        return self._one("GET", f"/pipelines/{_in_path(name)}/versions/{n}/diff/{m}")
+
+    def why_row(self, name: str, source: str, partition: int, offset: int) -> list[dict[str, Any]]:
+        query = {"source": source, "partition": partition, "offset": offset}
+        return self._many(f"/deployments/{_in_path(name)}/rows/why?{urlencode(query)}")
+
+    def why_window(self, name: str, statement: str, keys: Sequence[str] = ()) -> dict[str, Any]:
+        query = [("statement", statement), *(("key", key) for key in keys)]
+        return self._one("GET", f"/deployments/{_in_path(name)}/windows/why?{urlencode(query)}")
+
+    def analyze(self, name: str, *, batches: int | None = None, seconds: float | None = None) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._ask("POST", f"/deployments/{_in_path(name)}/analyze", {"batches": batches, "seconds": seconds})
+        return found
+
+    def view(self, name: str, what: str) -> Any:
+        """``what`` is topology, batches, windows, analysis, state, state/versions, lineage, runs, dead-letters or dead-letters/summary."""
+        return self._ask("GET", f"/deployments/{_in_path(name)}/{what}")
+
+    def replay(self, name: str, *, dry_run: bool = False, **wanted: Any) -> dict[str, Any]:
+        """Feed dead letters back: ``ids``, ``code``, ``by``, ``since``, ``until``, ``repair``."""
+        return self._one("POST", f"/deployments/{_in_path(name)}/dead-letters/replay", {"dry_run": dry_run, **wanted})
+
+    def lineage(self, column: str | None = None, direction: str = "up") -> dict[str, Any]:
+        query = urlencode({"column": column, "direction": direction}) if column else ""
+        return self._one("GET", f"/lineage?{query}")
+
+    def check(self, sql: str, *, env: str = "", project: str = "", files: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return self._one("POST", "/check", {"sql": sql, "env": env, "project": project, "files": dict(files or {})})
+
+    # Environments, flags, tokens
+
+    def environments(self) -> list[dict[str, Any]]:
+        return self._many("/environments")
+
+    def protect(self, env: str, *, is_protected: bool = True) -> None:
+        self._ask("PUT", "/environments", {"name": env, "is_protected": is_protected})
+
+    def flags(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Every value of every flag, newest first."""
+        return self._many(f"/flags?{urlencode({'name': name})}" if name else "/flags")
+
+    def set_flag(self, name: str, value: str | None, env: str = "", *, is_secret: bool = False) -> dict[str, Any]:
+        return self._one("PUT", "/flags", {"name": name, "value": value, "env": env, "is_secret": is_secret})
+
+    def flags_waiting(self) -> list[dict[str, Any]]:
+        return self._many("/flags/waiting")
+
+    def approve_flag(self, wish: str) -> dict[str, Any]:
+        return self._one("POST", f"/flags/waiting/{_in_path(wish)}/approve")
+
+    def tokens(self) -> list[dict[str, Any]]:
+        return self._many("/tokens")
+
+    def make_token(self, name: str, scopes: Sequence[str], days: int | None = None) -> dict[str, Any]:
+        """Its id, and the token, which is shown this once."""
+        return self._one("POST", "/tokens", {"name": name, "scopes": list(scopes), "days": days})
+
+    def remove_token(self, id_: str) -> None:
+        self._ask("DELETE", f"/tokens/{_in_path(id_)}")
+
+    def audit(self, most: int = 200) -> list[dict[str, Any]]:
+        return self._many(f"/audit?limit={most}")
 
     # How it is asked
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -94,16 +94,16 @@ def last_run(observed: ObservedJob, newest: int) -> list[BatchRecord]:
         return []
 
 
-def analysis_of(observed: ObservedJob, newest: int) -> Analysis | None:
-    records = last_run(observed, newest)
+def analysis_of(observed: ObservedJob, newest: int, after: int = -1) -> Analysis | None:
+    records = [one for one in last_run(observed, newest) if one.batch_id > after]
     return analyze(observed.job, records) if records else None
 
 
-def analyses(file: JobFile, newest: int) -> list[dict[str, Any]]:
-    """What ``explain --analyze`` and ``advise`` say, as figures and as text."""
+def analyses(file: JobFile, newest: int, after: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+    """What ``explain --analyze`` and ``advise`` say, as figures and as text; of the batches ``after`` one of each job."""
     told = []
     for observed in file.observed:
-        analysis = analysis_of(observed, newest)
+        analysis = analysis_of(observed, newest, (after or {}).get(observed.job.name, -1))
         if analysis is not None:
             found = findings(analysis, observed.heaviest())
             told.append({**analysis_json(analysis, found), "text": analysis_text(analysis, found), "late": list(_late(analysis))})

@@ -126,6 +126,10 @@ class Service:
         job = self.job(name)
         return self.compile(Text.of(version or self.version(name, job.deployment.version), job.deployment.env))
 
+    def compiled_in(self, version: Version, env: str) -> Compiled:
+        """A version as an environment has it, deployed there or not."""
+        return self.compile(Text.of(version, env))
+
     def compile(self, text: Text) -> Compiled:
         """As the process of a job compiles it."""
         for sql in text.sql_texts:

@@ -31,6 +31,7 @@ from windrow.server.api.shapes import (
     Promotion,
     Restore,
 )
+from windrow.server.api.view_shapes import Compared, HistoryEntry, typed
 from windrow.server.books import FlagWish, Operation, Plan, Who
 from windrow.server.comparing import compare
 from windrow.server.registry import Token
@@ -107,7 +108,12 @@ def promote(name: str, given: Promotion, changing: Changes, token: Deployer, ans
     return _plan(made)
 
 
-@changes.get("/deployments/{name}/history", tags=["changes"], summary="The versions that its state went through, oldest first")
+@changes.get(
+    "/deployments/{name}/history",
+    tags=["changes"],
+    summary="The versions that its state went through, oldest first",
+    **typed(list[HistoryEntry]),
+)
 def history(name: str, changing: Changes, _: Reader) -> list[dict[str, Any]]:
     return changing.history(name)
 
@@ -135,7 +141,12 @@ def protect(given: EnvironmentShape, service: Asked, token: Admin) -> None:
     service.protect(given.name, token.name, is_protected=given.is_protected)
 
 
-@changes.get("/pipelines/{name}/diff", tags=["environments"], summary="How it differs between two environments, each with a verdict")
+@changes.get(
+    "/pipelines/{name}/diff",
+    tags=["environments"],
+    summary="How it differs between two environments, each with a verdict",
+    **typed(Compared),
+)
 def diff(name: str, service: Asked, _: Reader, env1: str = "", env2: str = "") -> dict[str, Any]:
     return compare(service, name, env1, env2)
 

@@ -17,6 +17,7 @@ from fastapi.responses import StreamingResponse
 
 from windrow.server.api.routes import REFUSALS, Asked, Reader
 from windrow.server.api.security import token_of
+from windrow.server.api.view_shapes import STREAM
 from windrow.server.registry import now_millis
 from windrow.server.service import Job, Service
 
@@ -100,7 +101,12 @@ def _status(status: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return [{name: value for name, value in one.items() if name not in _LEFT_OUT} for one in (status or {}).get("jobs", ())]
 
 
-@live_stream.get("/live", summary="Every job and what happens, as server-sent events: a snapshot, then what changes")
+@live_stream.get(
+    "/live",
+    summary="Every job and what happens, as server-sent events: a snapshot, then what changes",
+    response_class=StreamingResponse,
+    responses=STREAM,
+)
 async def stream_live(
     request: Request,
     service: Asked,

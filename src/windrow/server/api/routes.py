@@ -31,6 +31,7 @@ from windrow.server.api.shapes import (
     TokenShape,
     VersionShape,
 )
+from windrow.server.api.view_shapes import STREAM, Me, typed
 from windrow.server.books import Operation, Who
 from windrow.server.changing import Changing
 from windrow.server.registry import Event, Token, Version, now_millis
@@ -154,7 +155,13 @@ def events(
     return [_event(one) for one in service.registry.events(after or 0, pipeline, most, newest=after is None)]
 
 
-@api.get("/events/stream", tags=["events"], summary="The same as server-sent events; Last-Event-ID goes on where it stopped")
+@api.get(
+    "/events/stream",
+    tags=["events"],
+    summary="The same as server-sent events; Last-Event-ID goes on where it stopped",
+    response_class=StreamingResponse,
+    responses=STREAM,
+)
 async def stream(request: Request, service: Asked, _: Reader, after: After = None) -> StreamingResponse:
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isdecimal() and len(last) < 19 else after
@@ -214,7 +221,7 @@ def audit(
     return [AuditShape(**vars(one)) for one in found]
 
 
-@api.get("/me", tags=["tokens"], summary="The token of this request and what it may do")
+@api.get("/me", tags=["tokens"], summary="The token of this request and what it may do", **typed(Me))
 def me(token: Reader) -> dict[str, Any]:
     return {"name": token.name, "scopes": list(token.scopes)}
 

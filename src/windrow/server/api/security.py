@@ -126,7 +126,7 @@ class Guard:
                     told.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refusal = self._refusal(str(scope["method"]), headers) or (self._rate(address, brought) if path.startswith("/api/") else None)
+        refusal = self._refusal(str(scope["method"]), headers) or (self._rate(address, brought) if _is_counted(path) else None)
         await (refusal or self._app)(scope, receive, answer)
 
     def _rate(self, address: str, brought: str) -> JSONResponse | None:
@@ -149,6 +149,11 @@ class Guard:
         if "transfer-encoding" in headers:
             return problem(411, "WR926", "a request says how long it is")
         return None
+
+
+def _is_counted(path: str) -> bool:
+    """Health alone is for whoever asks, and told at no cost."""
+    return path.startswith(("/api/", "/metrics", "/health/")) and path not in ("/health/live", "/health/ready", "/health/startup")
 
 
 def _hash_of(headers: Headers) -> str:

@@ -157,7 +157,7 @@ class NewToken(Shape):
 
 
 class SignIn(Shape):
-    token: str = Field(min_length=1, max_length=200)
+    token: str = Field(min_length=1, max_length=200, examples=["wdr_..."])
 
 
 class JobShape(Shape):
@@ -243,7 +243,11 @@ class DeployedShape(Shape):
 
 
 class Problem(BaseModel):
-    title: str
-    status: int
-    code: str = ""
-    hint: str | None = None
+    """What went wrong, as RFC 9457 has it, with our code, place and hint."""
+
+    title: str = Field(examples=['there is no job "orderz"'])
+    status: int = Field(examples=[404])
+    code: str = Field(default="", examples=["WR922"])
+    hint: str | None = Field(default=None, examples=["there are: orders"])
+    diagnostics: list[dict[str, Any]] | None = Field(default=None, description="of SQL: each fault with its line and column")
+    errors: list[dict[str, Any]] | None = Field(default=None, description="of a request: each field that is wrong")

@@ -15,6 +15,7 @@ from windrow.server.api.problems import diagnostic_json
 from windrow.server.api.routes import REFUSALS, Asked, Reader
 from windrow.server.api.security import lacking
 from windrow.server.api.shapes import Looked, Query, QueryResult, Sql
+from windrow.server.api.view_shapes import Checked, Explained, Formatted, Impact, Lineage, typed
 from windrow.server.impact import impact_of
 from windrow.server.system_tables import TABLES, tables_of
 from windrow.server.system_world import ServerWorld
@@ -25,30 +26,30 @@ from windrow.sql import canonical_layout
 texts = APIRouter(prefix="/api/v1", responses=REFUSALS, tags=["sql"])
 
 
-@texts.post("/check", summary="What is wrong with a text, and what may surprise")
+@texts.post("/check", summary="What is wrong with a text, and what may surprise", **typed(Checked))
 def check(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
     compiled = service.look_at(_text(given), who)
     source = compiled.script.source
     return service.told({"ok": True, "warnings": [diagnostic_json(one, source) for one in compiled.warnings]}, who)
 
 
-@texts.post("/explain", summary="How a text would run, and why so")
+@texts.post("/explain", summary="How a text would run, and why so", **typed(Explained))
 def explain(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
     compiled = service.look_at(_text(given), who)
     return service.told({"text": compiled.explain(), "plan": json.loads(compiled.explain("json"))}, who)
 
 
-@texts.post("/fmt", summary="A text in canonical layout")
+@texts.post("/fmt", summary="A text in canonical layout", **typed(Formatted))
 def format_text(given: Sql, _: Reader) -> dict[str, str]:
     return {"sql": canonical_layout(given.sql, f"{given.name}.sql")}
 
 
-@texts.post("/lineage", summary="Which columns of a text follow from which")
+@texts.post("/lineage", summary="Which columns of a text follow from which", **typed(Lineage))
 def lineage(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
     return service.told(lineage_to_json(lineage_of(service.look_at(_text(given), who).plan, f"{given.name}.sql")), who)
 
 
-@texts.post("/impact", summary="What a text would change for the jobs that read what the deployed one writes")
+@texts.post("/impact", summary="What a text would change for the jobs that read what the deployed one writes", **typed(Impact))
 def impact(given: Looked, service: Asked, who: Reader) -> dict[str, Any]:
     return service.told(impact_of(service, _text(given), who), who)
 

@@ -14,6 +14,21 @@ from windrow.lineage.report import lineage_to_json, restricted
 from windrow.server import job_views, letters
 from windrow.server.api.routes import REFUSALS, Asked, Reader, Replayer, Watcher
 from windrow.server.api.shapes import Shape
+from windrow.server.api.view_shapes import (
+    Analysis,
+    Completed,
+    JobBatches,
+    JobWindows,
+    Letter,
+    Letters,
+    Replayed,
+    StateShape,
+    StateVersions,
+    Stories,
+    Topology,
+    typed,
+)
+from windrow.server.api.view_shapes import Lineage as LineageModel
 from windrow.server.completions import complete
 from windrow.server.job_views import JobFile, job_file
 from windrow.server.service import Service
@@ -30,7 +45,7 @@ Moment = Annotated[datetime | None, Query()]
 
 class Beginning(Shape):
     sql: str = Field(max_length=1_000_000, examples=["SELECT COUNT(*) FROM t"])
-    at: int = Field(ge=0, description="the place of the cursor, in characters")
+    at: int = Field(ge=0, le=10**7, description="the place of the cursor, in characters", examples=[7])
 
 
 class Replay(Shape):
@@ -45,12 +60,12 @@ class Replay(Shape):
     dry_run: bool = Field(default=False, description="say what would become of each, and ask for nothing")
 
 
-@views.get("/deployments/{name}/topology", summary="Its operators, what goes between them, and the SQL behind each")
+@views.get("/deployments/{name}/topology", summary="Its operators, what goes between them, and the SQL behind each", **typed(Topology))
 def show_topology(name: str, service: Asked, _: Reader, batches: Newest = 100) -> dict[str, Any]:
     return topology(service, name, batches)
 
 
-@views.get("/deployments/{name}/batches", summary="Its newest batches with their phases, oldest first")
+@views.get("/deployments/{name}/batches", summary="Its newest batches with their phases, oldest first", **typed(list[JobBatches]))
 def batches(
     name: str,
     service: Asked,
@@ -61,12 +76,12 @@ def batches(
     return job_views.batches(job_file(service, name), most, after)
 
 
-@views.get("/deployments/{name}/windows", summary="Open windows, and how far each partition has come")
+@views.get("/deployments/{name}/windows", summary="Open windows, and how far each partition has come", **typed(list[JobWindows]))
 def windows(name: str, service: Asked, _: Watcher) -> list[dict[str, Any]]:
     return job_views.windows(job_file(service, name))
 
 
-@views.get("/deployments/{name}/windows/why", summary="Why windows of a statement are open, or when they closed")
+@views.get("/deployments/{name}/windows/why", summary="Why windows of a statement are open, or when they closed", **typed(Stories))
 def why_window(
     name: str,
     service: Asked,
@@ -79,7 +94,11 @@ def why_window(
     return job_views.why_window(job_file(service, name), statement, tuple(key or ()), start, most)
 
 
-@views.get("/deployments/{name}/analysis", summary="Where the time and the rows of its last batches went, and what would help")
+@views.get(
+    "/deployments/{name}/analysis",
+    summary="Where the time and the rows of its last batches went, and what would help",
+    **typed(list[Analysis]),
+)
 def analysis(name: str, service: Asked, _: Reader, batches: Newest = 100) -> list[dict[str, Any]]:
     return job_views.analyses(job_file(service, name), batches)
 
@@ -87,14 +106,16 @@ def analysis(name: str, service: Asked, _: Reader, batches: Newest = 100) -> lis
 # State
 
 
-@views.get("/deployments/{name}/state", summary="What its statements hold, now or after a batch")
+@views.get("/deployments/{name}/state", summary="What its statements hold, now or after a batch", **typed(list[StateShape]))
 def state(
     name: str, service: Asked, _: Watcher, batch: Batch = None, most: Annotated[int, Query(ge=0, le=200)] = 50
 ) -> list[dict[str, Any]]:
     return [job_views.open_state(observed, batch, most) for observed in job_file(service, name).observed]
 
 
-@views.get("/deployments/{name}/state/versions", summary="The versions of its state that are kept, newest first")
+@views.get(
+    "/deployments/{name}/state/versions", summary="The versions of its state that are kept, newest first", **typed(list[StateVersions])
+)
 def state_versions(name: str, service: Asked, _: Reader) -> list[dict[str, Any]]:
     return job_views.state_versions(job_file(service, name))
 
@@ -102,7 +123,11 @@ def state_versions(name: str, service: Asked, _: Reader) -> list[dict[str, Any]]
 # Dead letters
 
 
-@views.get("/deployments/{name}/dead-letters", summary="Rows that it set aside: counts by reason, and a page of them, newest first")
+@views.get(
+    "/deployments/{name}/dead-letters",
+    summary="Rows that it set aside: counts by reason, and a page of them, newest first",
+    **typed(Letters),
+)
 def dead_letters(
     name: str,
     service: Asked,
@@ -121,14 +146,18 @@ def dead_letters(
     return found
 
 
-@views.get("/deployments/{name}/dead-letters/{letter}", summary="One of them, with why it was set aside")
+@views.get("/deployments/{name}/dead-letters/{letter}", summary="One of them, with why it was set aside", **typed(Letter))
 def dead_letter(name: str, letter: str, service: Asked, token: Watcher) -> dict[str, Any]:
     found = letters.letter_of(job_file(service, name), letter)
     service.registry.note(token.name, "read dead letters", name, letter)
     return found
 
 
-@views.post("/deployments/{name}/dead-letters/replay", summary="Feed some of them to their job once more, or say what would become of them")
+@views.post(
+    "/deployments/{name}/dead-letters/replay",
+    summary="Feed some of them to their job once more, or say what would become of them",
+    **typed(Replayed),
+)
 def replay(name: str, given: Replay, service: Asked, token: Replayer) -> dict[str, Any]:
     if given.dry_run or given.repair is not None:
         return _replay_by_command(name, given, service, token.name)
@@ -157,12 +186,14 @@ def _replay_by_command(name: str, given: Replay, service: Service, who: str) -> 
 # Lineage
 
 
-@views.get("/deployments/{name}/lineage", summary="Which of its columns follow from which")
+@views.get("/deployments/{name}/lineage", summary="Which of its columns follow from which", **typed(LineageModel))
 def lineage(name: str, service: Asked, _: Reader) -> dict[str, Any]:
     return lineage_to_json(_lineage_of(job_file(service, name)))
 
 
-@views.get("/lineage", summary="The same through all jobs, which are linked by what they read and write; or of one column")
+@views.get(
+    "/lineage", summary="The same through all jobs, which are linked by what they read and write; or of one column", **typed(LineageModel)
+)
 def whole_lineage(
     service: Asked,
     _: Reader,
@@ -180,6 +211,6 @@ def _lineage_of(file: JobFile) -> Lineage:
     return lineage_of(file.compiled.plan, file.name)
 
 
-@views.post("/complete", summary="What could stand at the cursor")
+@views.post("/complete", summary="What could stand at the cursor", **typed(Completed))
 def completions(given: Beginning, service: Asked, _: Reader) -> dict[str, Any]:
     return complete(given.sql, given.at, service.books.flags(""))
