@@ -201,9 +201,9 @@ def _over(stage: OverAggregate, flows: Flows) -> Flow:
     given = flows[stage.input].with_rows(_where(stage, flows[stage.input]))
     before = given.columns()
     slots: dict[str, Origins] = {}
-    for look in stage.over_calls:
-        keys = deciding(look.partition_by, before, EdgeKind.GROUP_BY)
-        for slot, over in look.calls:
+    for group in stage.over_calls:
+        keys = deciding(group.partition_by, before, EdgeKind.GROUP_BY)
+        for slot, over in group.calls:
             found = of_over(over, before) | keys
             is_of_rows = not any(kind.is_direct for _, kind in found)
             slots[slot] = found | (through(given.rows, EdgeKind.AGGREGATION) if is_of_rows else NOTHING)

@@ -86,7 +86,7 @@ def facts_of(stage: Stage, job: Job) -> Facts:
         case WindowRows(name=name, input=input_name, reason=reason):
             return Facts("window rows", name, (("rows", f"those of {input_name}, with the bounds of their windows"), ("why", reason)))
         case OverAggregate():
-            return Facts("over aggregate", stage.name, tuple(_look_back(stage)))
+            return Facts("over aggregate", stage.name, tuple(_over_facts(stage)))
         case LoadTable():
             return Facts("load table", stage.name, (*_options(stage.read), *table_facts(stage)))
         case LookupJoin():
@@ -137,7 +137,7 @@ def with_slots_filled(stage: Aggregate, expr: Expr) -> Expr:
 
 def with_calls_filled(stage: OverAggregate, expr: Expr) -> Expr:
     """The same of rows with what OVER found: the calls instead of the planner's columns."""
-    return _put_back(expr, {slot: over for look in stage.over_calls for slot, over in look.calls}, stage.subqueries)
+    return _put_back(expr, {slot: over for group in stage.over_calls for slot, over in group.calls}, stage.subqueries)
 
 
 def _put_back(expr: Expr, meaning: dict[str, Node], subqueries: tuple[TableSubquery, ...]) -> Expr:
@@ -220,11 +220,11 @@ def _derive(stage: FilterProject) -> Iterator[tuple[str, str]]:
     yield "why", stage.reason
 
 
-def _look_back(stage: OverAggregate) -> Iterator[tuple[str, str]]:
+def _over_facts(stage: OverAggregate) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
-    for look in stage.over_calls:
-        of = ", ".join(render_expr(key) for key in look.partition_by)
-        kept = "every row" if look.buffer is None else f"the last {look.buffer} rows"
+    for group in stage.over_calls:
+        of = ", ".join(render_expr(key) for key in group.partition_by)
+        kept = "every row" if group.buffer is None else f"the last {group.buffer} rows"
         yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
     if stage.qualify is not None:
         yield "qualify", render_expr(with_calls_filled(stage, stage.qualify))

@@ -109,12 +109,12 @@ def _own(stage: Stage) -> dict[str, Any]:
             shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
             kept = [
                 {
-                    "partition_by": [render_expr(key) for key in look.partition_by],
-                    "rows": look.buffer,
-                    "is_at_once": look.is_at_once,
-                    "calls": {slot: render_expr(over) for slot, over in look.calls},
+                    "partition_by": [render_expr(key) for key in group.partition_by],
+                    "rows": group.buffer,
+                    "is_at_once": group.is_at_once,
+                    "calls": {slot: render_expr(over) for slot, over in group.calls},
                 }
-                for look in over_calls
+                for group in over_calls
             ]
             return {
                 "kind": "over_aggregate",

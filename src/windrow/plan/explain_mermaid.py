@@ -70,7 +70,7 @@ def _label(stage: Stage) -> list[str]:
         case WindowRows(name=name):
             return [name, "rows with their windows"]
         case OverAggregate(name=name, over_calls=over_calls):
-            return [name, *(render_expr(over) for look in over_calls for _, over in look.calls)]
+            return [name, *(render_expr(over) for group in over_calls for _, over in group.calls)]
         case LoadTable() | Explode() | SubqueryLookup() | LookupJoin():
             return join_label(stage)
         case IntervalJoin() | AsofJoin() | WindowJoin():

@@ -65,8 +65,8 @@ def mark_emission_groups(stages: Mapping[str, Stage]) -> dict[str, Stage]:
         if isinstance(stage, OverAggregate):
             bounds = _window_columns(stage.input, stages)
             over_calls = tuple(
-                replace(look, is_at_once=True) if any(isinstance(k, Column) and k.name in bounds for k in look.partition_by) else look
-                for look in stage.over_calls
+                replace(group, is_at_once=True) if any(isinstance(k, Column) and k.name in bounds for k in group.partition_by) else group
+                for group in stage.over_calls
             )
             marked[stage.name] = replace(stage, over_calls=over_calls, reason=over_reason(over_calls))
     return marked
@@ -100,12 +100,12 @@ def _handed_on(items: tuple[Item, ...], known: frozenset[str]) -> frozenset[str]
 
 
 def over_reason(over_calls: tuple[OverCalls, ...]) -> str:
-    over_calls = tuple(look for look in over_calls if not look.is_at_once)
+    over_calls = tuple(group for group in over_calls if not group.is_at_once)
     if not over_calls:
         return "the groups of a window come out together: they are compared with each other, and nothing is kept"
-    if any(look.buffer is None for look in over_calls):
+    if any(group.buffer is None for group in over_calls):
         return "a frame without a beginning: every row of a partition is kept; ROWS WINDOW BUFFER n ROWS would bound it"
-    return f"the last {max(look.buffer or 0 for look in over_calls)} rows of each partition are kept"
+    return f"the last {max(group.buffer or 0 for group in over_calls)} rows of each partition are kept"
 
 
 class _OverSlots:

@@ -70,21 +70,21 @@ def plan_select(name: str, select: Select, options: Options, input_name: str) ->
         qualify, having = select.qualify, select.having
         if having is not None:
             # Without groups, HAVING is asked of each row: like WHERE, or like QUALIFY where it asks for a call with OVER.
-            looks = any(isinstance(node, Over) for node in walk(having))
-            where, qualify = (where, _both(qualify, having)) if looks else (_both(where, having), qualify)
+            has_over = any(isinstance(node, Over) for node in walk(having))
+            where, qualify = (where, _both(qualify, having)) if has_over else (_both(where, having), qualify)
         plain = FilterProject(
             name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
         )
-        return (plan_over(plain, qualify) if _looks_back(select) else plain,)
+        return (plan_over(plain, qualify) if _has_over(select) else plain,)
     if select.window is not None and not has_groups(select):
         return _plan_window_rows(name, select, options, input_name, items, headers, where, marked, order_by)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = _distinct_keys(select, items)
     grouped, qualify = _plan_aggregate(name, select, options, input_name, items, headers, where, keys, marked, order_by)
     repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
-    if not repeats and not _looks_back(select):
+    if not repeats and not _has_over(select):
         return (grouped,)
-    return _plan_look_at_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+    return _plan_over_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
 
 
 def _distinct_keys(select: Select, items: tuple[Item, ...]) -> tuple[Expr, ...]:
@@ -127,9 +127,9 @@ def _plan_window_rows(
 
     changes = tuple(HeaderChange(transform(change.key, own_time), of_row(change.value)) for change in headers)
     having, qualify = of_row(select.having), of_row(select.qualify)
-    looks = False
+    has_over = False
     if having is not None and any(isinstance(node, Over) for node in walk(having)):
-        qualify, having, looks = _both(qualify, having), None, True
+        qualify, having, has_over = _both(qualify, having), None, True
     plain = FilterProject(
         name,
         rows.name,
@@ -142,7 +142,7 @@ def _plan_window_rows(
         changes,
         "no state: each row by itself",
     )
-    return windows, rows, plan_over(plain, qualify, over_groups=True) if _looks_back(select) or looks else plain
+    return windows, rows, plan_over(plain, qualify, over_groups=True) if _has_over(select) or has_over else plain
 
 
 def _both(one: Expr | None, other: Expr) -> Expr:
@@ -155,7 +155,7 @@ def _marked_key(marked: Iterable[Expr | None]) -> Expr | None:
     return joined_key(parts) if parts else None
 
 
-def _plan_look_at_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, OverAggregate]:
+def _plan_over_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggregate, OverAggregate]:
     """First the groups with everything that is asked of them, then the calls that look at them, and what is made of both."""
     values = [*(name for name, _ in grouped.keys), *(item.slot for item in grouped.aggregates)]
     inner = replace(
@@ -181,7 +181,7 @@ def _sort_key(key: SortKey, items: tuple[Item, ...]) -> SortKey:
     return key
 
 
-def _looks_back(select: Select) -> bool:
+def _has_over(select: Select) -> bool:
     looked_at = [*(item.expr for item in select.items), *((select.qualify,) if select.qualify is not None else ())]
     return any(isinstance(node, Over) for expr in looked_at for node in walk(expr))
 

@@ -280,7 +280,7 @@ class OverAggregate:
 
     @property
     def keeps_rows(self) -> bool:
-        return not all(look.is_at_once for look in self.over_calls)
+        return not all(group.is_at_once for group in self.over_calls)
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class _Planner:
 
     @staticmethod
     def _over(stage: OverAggregate) -> tuple[Choice, ...]:
-        choices = tuple(_over_calls(look) for look in stage.over_calls)
+        choices = tuple(_over_calls(group) for group in stage.over_calls)
         return (*choices, Choice(State.DRIVER, "rows that calls look back at are held there")) if stage.keeps_rows else choices
 
     def _stream_join(self, stage: StreamJoin) -> tuple[Choice, ...]:
@@ -172,12 +172,12 @@ def _lookup_join(stage: LookupJoin) -> tuple[Choice, ...]:
     return tuple(choices)
 
 
-def _over_calls(look: OverCalls) -> Choice:
-    if look.is_at_once:
+def _over_calls(group: OverCalls) -> Choice:
+    if group.is_at_once:
         return Choice(Over.EMISSION, "the rows of a partition belong to one window and come out together")
-    orders = {over.spec.order_by for _, over in look.calls}
-    frames = [over.spec.frame for _, over in look.calls]
-    is_plain = all(over.call.name.upper() in _IN_TURN or find_aggregate(over.call) is not None for _, over in look.calls)
+    orders = {over.spec.order_by for _, over in group.calls}
+    frames = [over.spec.frame for _, over in group.calls]
+    is_plain = all(over.call.name.upper() in _IN_TURN or find_aggregate(over.call) is not None for _, over in group.calls)
     if not is_plain or any(frame is not None and frame.is_range for frame in frames):
         return Choice(Over.PAIRS, "some call is a ranking or has a RANGE frame, over the rows that had arrived by then")
     if orders == {()}:

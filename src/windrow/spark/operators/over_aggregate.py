@@ -68,9 +68,9 @@ class OverAggregateOperator(Operator[OverAggregate]):
     def _ways(self, kept: pl.DataFrame | None, rows: pa.Table, batch: BatchContext) -> list[Strategy]:
         """How each group of calls is answered; of some, the order of the rows tells."""
         ways = []
-        for index, (look, choice) in enumerate(zip(self.stage.over_calls, self.spec.choices_of(OverWay), strict=True)):
+        for index, (group, choice) in enumerate(zip(self.stage.over_calls, self.spec.choices_of(OverWay), strict=True)):
             way = choice.strategy
-            if choice.otherwise is not None and not arrived_in_order(index, look, kept, rows):
+            if choice.otherwise is not None and not arrived_in_order(index, group, kept, rows):
                 way = choice.otherwise
             self.took(way, batch)
             ways.append(way)
@@ -78,17 +78,17 @@ class OverAggregateOperator(Operator[OverAggregate]):
 
 
 def rows_in_order(stage: OverAggregate, source: Flow, spark: SparkSession, first: int) -> pa.Table:
-    """The batch's rows after WHERE, numbered on from ``first`` in arrival order, with the keys of every look."""
+    """The batch's rows after WHERE, numbered on from ``first`` in arrival order, with the keys of every group of calls."""
     frame = source.as_frame(spark)
     if FATE in frame.columns:
         frame = frame.where(f"{FATE} = 0").drop(FATE, "_raw_text")
     if stage.where is not None:
         frame = frame.where(to_sql(stage.where))
-    keys = [f"{to_sql(key)} AS {key_name(i, j)}" for i, look in enumerate(stage.over_calls) for j, key in enumerate(look.partition_by)]
+    keys = [f"{to_sql(key)} AS {key_name(i, j)}" for i, group in enumerate(stage.over_calls) for j, key in enumerate(group.partition_by)]
     orders = [
-        f"{to_sql(look.calls[0][1].spec.order_by[0].expr)} AS {order_name(i)}"
-        for i, look in enumerate(stage.over_calls)
-        if look.calls[0][1].spec.order_by
+        f"{to_sql(group.calls[0][1].spec.order_by[0].expr)} AS {order_name(i)}"
+        for i, group in enumerate(stage.over_calls)
+        if group.calls[0][1].spec.order_by
     ]
     table = frame.selectExpr("*", *keys, *orders).toArrow()
     if SEQ in table.column_names:
@@ -96,8 +96,8 @@ def rows_in_order(stage: OverAggregate, source: Flow, spark: SparkSession, first
     return table.append_column(ORDER, pa.array(range(first, first + table.num_rows), pa.int64()))
 
 
-def key_name(look: int, key: int) -> str:
-    return f"_l{look}k{key}"
+def key_name(group: int, key: int) -> str:
+    return f"_l{group}k{key}"
 
 
 def over_aggregate(
@@ -118,15 +118,15 @@ def over_aggregate(
         everything = old.unionByName(frame)
     result = everything.where(IS_NEW)
     by_way: dict[Strategy, list[tuple[int, OverCalls]]] = {way: [] for way in OverWay}
-    for index, (look, way) in enumerate(zip(stage.over_calls, ways, strict=True)):
-        by_way[way].append((index, look))
-    plain = [f"{call} AS {slot}" for index, look in by_way[OverWay.ARRIVAL_ORDER] for slot, call in _calls_in_turn(index, look)]
+    for index, (group, way) in enumerate(zip(stage.over_calls, ways, strict=True)):
+        by_way[way].append((index, group))
+    plain = [f"{call} AS {slot}" for index, group in by_way[OverWay.ARRIVAL_ORDER] for slot, call in _calls_in_turn(index, group)]
     if plain:
         result = everything.selectExpr("*", *plain).where(IS_NEW)
-    together = [f"{_call_at_once(over, index, look)} AS {slot}" for index, look in by_way[OverWay.EMISSION] for slot, over in look.calls]
+    together = [f"{_call_at_once(over, index, group)} AS {slot}" for index, group in by_way[OverWay.EMISSION] for slot, over in group.calls]
     result = result.selectExpr("*", *together)
-    for index, look in by_way[OverWay.PAIRS]:
-        result = result.join(_over_result(index, look, everything), on=ORDER, how="left")
+    for index, group in by_way[OverWay.PAIRS]:
+        result = result.join(_over_result(index, group, everything), on=ORDER, how="left")
     result = with_subquery_values(result, stage.subqueries, tables)
     if stage.qualify is not None:
         result = result.where(to_sql(stage.qualify))
@@ -134,9 +134,9 @@ def over_aggregate(
     return Flow(tuple(names), table=projected.toArrow().sort_by(SEQ))
 
 
-def arrived_in_order(index: int, look: OverCalls, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
+def arrived_in_order(index: int, group: OverCalls, kept: pl.DataFrame | None, rows: pa.Table) -> bool:
     """Whether the order that the calls ask for is the order in which the rows arrived, so that no row ever sees a later one."""
-    keys = [key_name(index, j) for j in range(len(look.partition_by))]
+    keys = [key_name(index, j) for j in range(len(group.partition_by))]
     place = order_name(index)
     fresh = frame_of(rows.select([*keys, place, ORDER]))
     every = fresh if kept is None or not kept.height else pl.concat([kept.select([*keys, place, ORDER]), fresh], how="vertical_relaxed")
@@ -145,13 +145,13 @@ def arrived_in_order(index: int, look: OverCalls, kept: pl.DataFrame | None, row
     return bool(every.select(((current >= before) | before.is_null()).all()).item()) and not every[place].null_count()
 
 
-def order_name(look: int) -> str:
-    return f"_l{look}o"
+def order_name(group: int) -> str:
+    return f"_l{group}o"
 
 
-def _calls_in_turn(index: int, look: OverCalls) -> list[tuple[str, str]]:
-    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
-    return [(slot, _call_in_turn(over, look.buffer, f"PARTITION BY {keys} ORDER BY {ORDER}")) for slot, over in look.calls]
+def _calls_in_turn(index: int, group: OverCalls) -> list[tuple[str, str]]:
+    keys = ", ".join(key_name(index, j) for j in range(len(group.partition_by))) or "1"
+    return [(slot, _call_in_turn(over, group.buffer, f"PARTITION BY {keys} ORDER BY {ORDER}")) for slot, over in group.calls]
 
 
 def _call_in_turn(over: Over, buffer: int | None, over_what: str) -> str:
@@ -173,9 +173,9 @@ def _call_in_turn(over: Over, buffer: int | None, over_what: str) -> str:
     return f"{call}{nulls} OVER ({over_what} {frame_sql(Frame(start, end))})"
 
 
-def _call_at_once(over: Over, index: int, look: OverCalls) -> str:
+def _call_at_once(over: Over, index: int, group: OverCalls) -> str:
     """A call over rows that came out together; where the order leaves a choice, they stand as they came."""
-    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by)))
+    keys = ", ".join(key_name(index, j) for j in range(len(group.partition_by)))
     name, frame = over.call.name.upper(), over.spec.frame
     order = [sort_sql(key) for key in over.spec.order_by]
     if name in _ROW_BY_ROW or (frame is not None and not frame.is_range):
@@ -186,19 +186,19 @@ def _call_at_once(over: Over, index: int, look: OverCalls) -> str:
     return f"{to_sql(over.call)}{nulls} OVER (PARTITION BY {keys}{ordered}{framed})"
 
 
-def _over_result(index: int, look: OverCalls, everything: DataFrame) -> DataFrame:
+def _over_result(index: int, group: OverCalls, everything: DataFrame) -> DataFrame:
     """Pair each new row with the rows it can see, call the functions over them, and keep the row's own value."""
-    keys = ", ".join(key_name(index, j) for j in range(len(look.partition_by))) or "1"
+    keys = ", ".join(key_name(index, j) for j in range(len(group.partition_by))) or "1"
     placed = everything.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {ORDER}) AS {PLACE}")
     now = placed.where(IS_NEW).selectExpr(
-        f"{ORDER} AS {_CURRENT}", f"{PLACE} AS _until", *(f"{key_name(index, j)} AS _n{j}" for j in range(len(look.partition_by)))
+        f"{ORDER} AS {_CURRENT}", f"{PLACE} AS _until", *(f"{key_name(index, j)} AS _n{j}" for j in range(len(group.partition_by)))
     )
-    same = " AND ".join(["true", *(f"{key_name(index, j)} <=> _n{j}" for j in range(len(look.partition_by)))])
-    reach = f"{PLACE} <= _until" + ("" if look.buffer is None else f" AND {PLACE} > _until - {look.buffer}")
+    same = " AND ".join(["true", *(f"{key_name(index, j)} <=> _n{j}" for j in range(len(group.partition_by)))])
+    reach = f"{PLACE} <= _until" + ("" if group.buffer is None else f" AND {PLACE} > _until - {group.buffer}")
     from pyspark.sql import functions
 
     seen = now.join(placed, functions.expr(f"{same} AND {reach}"))
-    calls = [f"{_call(over)} AS {slot}" for slot, over in look.calls]
+    calls = [f"{_call(over)} AS {slot}" for slot, over in group.calls]
     return seen.selectExpr(_CURRENT, ORDER, *calls).where(f"{ORDER} = {_CURRENT}").drop(_CURRENT)
 
 

@@ -22,11 +22,11 @@ def _meanings_of(stage: Stage) -> dict[str, Meanings]:
     match stage:
         case Aggregate(name=name):
             return {name: aggregate_meanings(stage)}
-        case OverAggregate(name=name, over_calls=looks):
+        case OverAggregate(name=name, over_calls=groups):
             meanings: dict[str, ColumnMeaning] = {}
-            for i, look in enumerate(looks):
-                meanings.update({key_name(i, j): ColumnMeaning(KEY, render_expr(key)) for j, key in enumerate(look.partition_by)})
-                if order := look.calls[0][1].spec.order_by:
+            for i, group in enumerate(groups):
+                meanings.update({key_name(i, j): ColumnMeaning(KEY, render_expr(key)) for j, key in enumerate(group.partition_by)})
+                if order := group.calls[0][1].spec.order_by:
                     meanings[order_name(i)] = ColumnMeaning(KEY, f"ORDER BY {render_expr(order[0].expr)}")
             return {name: meanings}
         case _ if isinstance(stage, StreamJoin):

@@ -77,9 +77,9 @@ def _window_step(stage: Aggregate) -> WindowStep:
 
 def _keep_step(stage: OverAggregate) -> RowBufferStep:
     """With several groups of calls, what is kept serves all of them: the most rows, of the coarsest partition."""
-    over_calls = {index: look for index, look in enumerate(stage.over_calls) if not look.is_at_once}
-    counts = [look.buffer for look in over_calls.values()]
-    if len({look.partition_by for look in over_calls.values()}) > 1:
+    over_calls = {index: group for index, group in enumerate(stage.over_calls) if not group.is_at_once}
+    counts = [group.buffer for group in over_calls.values()]
+    if len({group.partition_by for group in over_calls.values()}) > 1:
         return RowBufferStep((), None)
     most = None if None in counts else max(count for count in counts if count is not None)
     index, first = next(iter(over_calls.items()))
