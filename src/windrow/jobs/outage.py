@@ -11,7 +11,7 @@ from windrow.resilience import RetryRule
 
 
 class Outage:
-    """One job's patience. Pauses grow while nothing moves; a batch that was done since begins them anew."""
+    """How long one job waits for a system that is away. Pauses grow while nothing moves; a batch that was done since begins them anew."""
 
     def __init__(self, rule: RetryRule, stopping: threading.Event, clock: Callable[[], float] = time.monotonic) -> None:
         self._rule = rule

@@ -66,9 +66,9 @@ def writer_of(write: Write, opening: Opening, committed: int) -> OutputWriter:
 def _own_sink(write: Write, opening: Opening) -> Sink:
     """A connector that tries by itself does so for no longer than the output may take."""
     options = dict(write.options)
-    patience = write.outage.halt_after if write.outage.policy == HALT else write.outage.write_timeout
+    timeout = write.outage.halt_after if write.outage.policy == HALT else write.outage.write_timeout
     if write.outage.policy != WAIT and any(option.key == _RETRIES for option in CONNECTORS[write.connector].sink or ()):
-        options[_RETRIES] = f"{patience}us"
+        options[_RETRIES] = f"{timeout}us"
     request = SinkRequest(write.input, options, opening.job_id, write.columns, write.key, opening.stopping)
     return connector_of(write.connector).open_sink(opening.spark, request)
 

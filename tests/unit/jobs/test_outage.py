@@ -24,7 +24,7 @@ def test_it_gives_up_when_nothing_moves_for_long_enough() -> None:
     assert not outage.wait(7)
 
 
-def test_a_batch_that_was_done_begins_its_patience_anew() -> None:
+def test_a_batch_that_was_done_begins_the_wait_anew() -> None:
     now = [0.0]
     outage = Outage(RULE, threading.Event(), lambda: now[0])
     assert outage.wait(7)

@@ -125,13 +125,13 @@ def _client(registry: tuple[tuple[str, str], ...]) -> Any:
 _HINT = "check 'schema.registry.url' and 'schema.registry.basic.auth.user.info'"
 
 
-def _guard(registry: tuple[tuple[str, str], ...], patience: float) -> Guard:
+def _guard(registry: tuple[tuple[str, str], ...], give_up_after: float) -> Guard:
     url = dict(registry)["url"]
 
     def explain(error: BaseException, what: str) -> WindrowError:
         return JobError(NO_SCHEMA, f"could not {what} at the schema registry {url}: {_first_line(error)}", _HINT)
 
-    return Guard(f"schema registry {url}", _classify, explain, RetryRule(longest=5.0, give_up_after=patience))
+    return Guard(f"schema registry {url}", _classify, explain, RetryRule(longest=5.0, give_up_after=give_up_after))
 
 
 def _classify(error: BaseException) -> FailureClass:

@@ -28,13 +28,13 @@ class Bounds:
 
 
 class Brokers:
-    """Those behind ``bootstrap.servers``. ``patience``: for how many seconds they may be away."""
+    """Those behind ``bootstrap.servers``. ``give_up_after``: for how many seconds they may be away."""
 
-    def __init__(self, servers: str, client: Mapping[str, str], patience: float) -> None:
+    def __init__(self, servers: str, client: Mapping[str, str], give_up_after: float) -> None:
         self.servers = servers
         self._client = client
         self._complaints = Complaints()
-        rule = RetryRule(longest=2.0, give_up_after=patience)
+        rule = RetryRule(longest=2.0, give_up_after=give_up_after)
         self.guard = Guard(f"kafka {servers}", classify, partial(explain, servers), rule, is_opening=True)
 
     def wait_for(self, topics: Topics, wait: float, interval: float, sleep: Callable[[float], None] = time.sleep) -> dict[str, int]:

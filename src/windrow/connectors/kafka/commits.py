@@ -55,13 +55,13 @@ def ensure_topic(admin: AdminClient, topic: str, seconds: float, replication: in
         topics.create(admin, topic, seconds, 1, replication or topics.usual_replication(admin, seconds), _CONFIG)
 
 
-def read_commit(client: Mapping[str, Any], topic: str, key: bytes, seconds: float, patience: float) -> Commit:
+def read_commit(client: Mapping[str, Any], topic: str, key: bytes, seconds: float, timeout: float) -> Commit:
     """The newest record of a key among those committed.
 
     Another sink that died with its record written and not yet committed hides all that came after it from readers, until it starts
     again or the broker gives it up. Only if there is a record of ours behind it must that be waited for.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         end = _end(client, topic, seconds, "read_uncommitted")
         stable = _end(client, topic, seconds, "read_committed")

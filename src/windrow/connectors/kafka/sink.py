@@ -230,8 +230,8 @@ class ExactSink(_TopicSink):
 
     def _read_commit(self) -> Commit:
         settings = self._settings
-        patience = settings.transaction_seconds + settings.request_seconds
-        return read_commit(self._client, settings.commits_topic, self._key, settings.request_seconds, patience)
+        timeout = settings.transaction_seconds + settings.request_seconds
+        return read_commit(self._client, settings.commits_topic, self._key, settings.request_seconds, timeout)
 
     def _refuse_if_replaced(self, found: Commit) -> None:
         """Having made a new producer, this run would fence the one that replaced it, and go on with rows that are old."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ASKED_FOR = ("pyarrow", "polars", "windrow")
 # A cluster that is starting its executors takes its time; one without a free core never answers.
-PATIENCE = 120.0
+ANSWER_TIMEOUT = 120.0
 _SECONDS_HERE = 60.0
 _ASK = """
 import json, sys
@@ -123,14 +123,14 @@ def _on_cluster(context: Any) -> tuple[WorkerPython, ...]:
 
     module = sys.modules[__name__]
     register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # as pyspark ships it
-    watch = threading.Timer(PATIENCE, give_up)
+    watch = threading.Timer(ANSWER_TIMEOUT, give_up)
     watch.daemon = True
     watch.start()
     try:
         context.setJobGroup(group, "what the Python of the workers has", True)
         rows = context.parallelize(range(tasks), tasks).mapPartitions(_asked).collect()
     except Exception as error:
-        reason = f"no executor took a task within {PATIENCE:g} s" if given_up.is_set() else ""
+        reason = f"no executor took a task within {ANSWER_TIMEOUT:g} s" if given_up.is_set() else ""
         return (_refused(str(error), str(context.pythonExec), reason),)
     finally:
         watch.cancel()
