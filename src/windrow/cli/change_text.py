@@ -112,7 +112,7 @@ def rehearsal_text(rehearsal: Rehearsal) -> str:
     only = [sum(pair.old is None for pair in rehearsal.differences), sum(pair.new is None for pair in rehearsal.differences)]
     changed = len(rehearsal.differences) - sum(only)
     lines = [
-        f"rehearsal of job {rehearsal.job} with the rows of batches {first} to {last}, taken as one batch; nothing was written",
+        f"job {rehearsal.job}: both texts over the rows of batches {first} to {last}, taken as one batch; nothing was written",
         f"  {rehearsal.same:,} rows are the same, {changed:,} differ, {only[1]:,} are of the old text alone, {only[0]:,} of the new alone",
     ]
     if rehearsal.review.cut is not None:

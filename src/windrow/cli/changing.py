@@ -1,29 +1,30 @@
-"""``windrow plan``, ``apply``, ``history`` and ``rollback``: a changed query and the state that it has.
+"""``windrow plan`` and ``apply``: a changed query and the state that it has.
 
 Only ``apply`` starts Spark, to watch the new version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import Enum
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windrow.cli import codes
-from windrow.cli.arguments import AtServer, Env, Form, FormOption, Master, Reach, Settings, SqlFile, State
-from windrow.cli.files import shown_name
-from windrow.cli.state_option import opened_state
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Master, Settings, SqlFile, State
+from windrow.cli.changed_jobs import (
+    OWN_SETTINGS,
+    compiled_file,
+    job_switches,
+    present_version,
+    print_records,
+    refuse_given,
+    remote_job,
+    stop_running_jobs,
+)
 
 if TYPE_CHECKING:
     from windrow.changes import Strategy as JobStrategy
-    from windrow.cli.remote_changes import Remote
-    from windrow.compiler import Compiled
-    from windrow.errors import UsageError
-    from windrow.jobs.job_versions import JobText
-    from windrow.jobs.saved_text import Recompile
     from windrow.jobs.switching import JobSwitch, Review
 
 
@@ -37,14 +38,12 @@ class Strategy(Enum):
 # Why a server does not take an option.
 _ELSEWHERE = "on the server's machine: windrow plan FILE --rehearse --state DATA/jobs/NAME/state"
 _WATCHES = "a server watches every version that it applies, and goes back if it fails"
+_OWN = {"master": OWN_SETTINGS, "settings": OWN_SETTINGS}
 _STARTS = "a server starts the job again by itself"
-_OWN = "a server runs its jobs with its own settings"
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Message = Annotated[str, typer.Option("--message", "-m", help="Why, for windrow history.", metavar="TEXT", show_default=False)]
 ExitCode = Annotated[bool, typer.Option("--exit-code", help="0: no change, 3: safe changes, 4: changes that need a decision.")]
-Version = Annotated[int | None, typer.Option("--to", help="The version to go back to; the one before if not given.", show_default=False)]
-TextOf = Annotated[int | None, typer.Option("--text", help="Print the SQL text of this version.", metavar="VERSION", show_default=False)]
 How = Annotated[
     Strategy,
     typer.Option(
@@ -77,16 +76,16 @@ def plan_change(
     from windrow.cli.change_text import exit_of
     from windrow.jobs.change_records import review_record
 
-    if (remote := _remote(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import plan_there
 
-        refuse_given(context, {"rehearse": _ELSEWHERE, "batches": _ELSEWHERE, "master": _OWN, "settings": _OWN})
+        refuse_given(context, {"rehearse": _ELSEWHERE, "batches": _ELSEWHERE, "master": OWN_SETTINGS, "settings": OWN_SETTINGS})
         jobs = plan_there(remote, form, strategy=strategy.value)["content"]["jobs"]
         _exit(exit_code, map(exit_of, jobs))
         return
-    found = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
+    found = [(switch, switch.review(_strategy(strategy))) for switch in job_switches(file, state, settings, env)]
     if form is Form.json and not rehearse:
-        _print_json([review_record(review) for _, review in found])
+        print_records([review_record(review) for _, review in found])
     elif form is not Form.json:
         _print_reviews(found)
     if rehearse:
@@ -115,16 +114,18 @@ def apply_change(
     server: AtServer = None,
 ) -> None:
     """Carry the state of a file's jobs over to its present text and watch it work. A job that runs is stopped at a batch's end."""
-    if (remote := _remote(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state)) is not None:
         from windrow.cli.remote_changes import apply_there
 
-        refuse_given(context, {"watch": _WATCHES, "watch_seconds": _WATCHES, "run": _STARTS, "master": _OWN, "settings": _OWN})
+        refuse_given(
+            context, {"watch": _WATCHES, "watch_seconds": _WATCHES, "run": _STARTS, "master": OWN_SETTINGS, "settings": OWN_SETTINGS}
+        )
         apply_there(remote, yes=yes, message=message, strategy=strategy.value)
         return
     from windrow.jobs.authors import git_commit, user_name
     from windrow.jobs.switching import refused
 
-    switches = [(switch, switch.review(_strategy(strategy))) for switch in _switches(file, state, settings, env)]
+    switches = [(switch, switch.review(_strategy(strategy))) for switch in job_switches(file, state, settings, env)]
     changed = [(switch, review) for switch, review in switches if review.changes and review.batch >= 0]
     _print_reviews(switches)
     for _, review in changed:
@@ -135,14 +136,14 @@ def apply_change(
         return
     if changed and not yes and not typer.confirm("\nCarry the state over?"):
         raise typer.Exit(1)
-    done = []
-    _stop_running(switch for switch, _ in switches)
+    done = [switch for switch, _ in changed]
+    told = {"message": message, "who": user_name(), "commit": git_commit(file)}
+    stop_running_jobs(switch for switch, _ in switches)
+    for switch, _ in changed:
+        switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
     for switch, review in changed:
-        told = {"message": message, "who": user_name(), "commit": git_commit(file)}
-        number = switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
-        done.append(switch)
         # Not from what was looked at before: a job that ran has gone on since.
-        print(f"job {review.job} is version {number} from batch {_present(switch).since + 1} on")
+        print(f"job {review.job} is version {present_version(switch).number} from batch {present_version(switch).since + 1} on")
     if watch:
         _watch(file, env, state, [*done, *unseen], watch_seconds, master, settings)
     if run:
@@ -152,33 +153,6 @@ def apply_change(
         return
     words = "".join(f" --{name} {value}" for name, value in (("env", env), ("state", state)) if value)
     print(f"   nothing runs now. Go on: windrow run {file}{words}    go back: windrow rollback {file}{words}")
-
-
-def _stop_running(switches: Iterable[JobSwitch]) -> None:
-    """All jobs of a file run in one process: each is asked to stop after its batch."""
-    from windrow.jobs.authors import user_name
-    from windrow.jobs.stop_wishes import stop_running
-
-    for switch in switches:
-        _refuse_served(switch)
-        if stop_running(switch.folder, user_name() or "windrow", tell=partial(_tell_stop, switch.job.name)):
-            print("   it has stopped")
-
-
-def _tell_stop(job: str, who: str) -> None:
-    print(f"job {job} runs ({who}): it is asked to stop at the end of its batch")
-
-
-def _refuse_served(switch: JobSwitch) -> None:
-    """Who stops the job of a server behind its back is answered by a start of the old text."""
-    from pathlib import Path
-
-    from windrow.errors import UsageError
-    from windrow.storage.lease import holder_of
-
-    place = Path(switch.folder.path).parent.parent
-    if switch.folder.is_local and (place / "process.json").exists() and holder_of(switch.folder) is not None:
-        raise UsageError(codes.CONFLICT, f"a server runs job {switch.job.name}", "ask it: --server URL in the place of --state")
 
 
 def _rehearse(
@@ -211,12 +185,12 @@ def _rehearse(
         spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
         try:
             for switch in changed:
-                compiled = _compiled(file, env)
+                compiled = compiled_file(file, env)
                 rehearsals[switch.job.name] = rehearse(switch, compiled, batches=batches, strategy=strategy, spark=spark, settings=own)
         finally:
             stop_session(spark)
     if is_json:
-        _print_json([{**review_record(review), "rehearsal": rehearsal_record(rehearsals.get(review.job))} for _, review in found])
+        print_records([{**review_record(review), "rehearsal": rehearsal_record(rehearsals.get(review.job))} for _, review in found])
         return
     for one in rehearsals.values():
         print(f"\n{rehearsal_text(one)}")
@@ -264,7 +238,7 @@ def _watch(
     try:
         spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
         try:
-            seen = prove(switches, _compiled(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=user_name())
+            seen = prove(switches, compiled_file(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=user_name())
         finally:
             stop_session(spark)
     except WindrowError:
@@ -281,143 +255,6 @@ def _tell_commit(job: str, commits: int) -> None:
     print(f"   job {job}: {commits} of its batches committed")
 
 
-def roll_back(
-    context: typer.Context,
-    file: SqlFile,
-    env: Env = None,
-    to: Version = None,
-    state: State = None,
-    yes: Yes = False,
-    message: Message = "",
-    settings: Reach = None,
-    server: AtServer = None,
-) -> None:
-    """Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again."""
-    if (remote := _remote(server, file, env, state)) is not None:
-        from windrow.cli.remote_changes import roll_back_there
-
-        refuse_given(context, {"settings": _OWN})
-        roll_back_there(remote, to, yes=yes, message=message)
-        return
-    from windrow.jobs.authors import user_name
-    from windrow.jobs.pending import pending_rollback
-    from windrow.jobs.switching import rollback_target
-
-    for switch in _switches(file, state, settings, env):
-        name = switch.job.name
-        if pending_rollback(switch.folder) is None:
-            target, following = rollback_target(switch.folder, name, to)
-            print(f"job {name}: back to version {target.number}, as it stood after batch {following.since}")
-            print("   outputs  what was written since then is removed, where the output can; rows read since then are read again")
-            for sentence in switch.lasting():
-                print(f"   stays    {sentence}")
-            if not yes and not typer.confirm("Go back?"):
-                raise typer.Exit(1)
-        _stop_running([switch])
-        undone = switch.rollback(to, message=message, who=user_name())
-        text = f"windrow history {file} --text {_present(switch).number}"
-        print(f"job {name} is rolled back; {undone:,} batches will run again. Its text: {text}")
-
-
-def show_history(
-    context: typer.Context,
-    file: SqlFile,
-    env: Env = None,
-    state: State = None,
-    form: FormOption = Form.text,
-    text: TextOf = None,
-    settings: Reach = None,
-    server: AtServer = None,
-) -> None:
-    """List the versions of a file's jobs: who changed what, when, and which batches each has run."""
-    if (remote := _remote(server, file, env, state)) is not None:
-        from windrow.cli.remote_changes import history_there
-
-        refuse_given(context, {"settings": _OWN})
-        history_there(remote, form, text)
-        return
-    from windrow.jobs.change_records import version_records
-    from windrow.jobs.job_versions import versions_of
-
-    records: list[dict[str, Any]] = []
-    for switch in _switches(file, state, settings, env):
-        known = versions_of(switch.folder)
-        records += version_records(switch)
-        if text is not None and (found := next((one for one in known if one.number == text), None)) is not None:
-            print(found.card["sql"])
-            return
-    if text is not None:
-        raise no_version(text, (record["version"] for record in records))
-    if form is Form.json:
-        _print_json(records)
-        return
-    from windrow.cli.screen import screen, table
-
-    made = table("job", "version>", "batches", "class", "at (UTC)", "by", "commit", "what")
-    for one in reversed(records):
-        what = one["message"] or "; ".join(one["changes"]) or ("the first" if one["version"] == 1 else "")
-        batches = f"{one['from_batch']} to {'now' if one['to_batch'] is None else one['to_batch']}"
-        what = what if one["is_final"] else f"not seen to work yet: {what}"
-        made.add_row(one["job"], str(one["version"]), batches, one["class"], one["at"], one["by"], one["commit"][:10], what)
-    screen().print(made)
-
-
-def _remote(server: str | None, file: str, env: str | None, state: str | None) -> Remote | None:
-    """The job of a server, where one is named."""
-    from windrow.errors import UsageError
-
-    if server is None:
-        return None
-    if state is not None:
-        raise UsageError(codes.CONFLICT, "--server and --state exclude each other", "a server knows the folders of its jobs")
-    from windrow.cli.remote_changes import Remote
-
-    return Remote(server, file, env or "")
-
-
-def refuse_given(context: typer.Context, why: Mapping[str, str]) -> None:
-    """Refuse options that a server does not take; ``why`` has the hint of each parameter."""
-    from windrow.errors import UsageError
-
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if name in why and source is not None and source.name != "DEFAULT":
-            raise UsageError(codes.CONFLICT, f"--server and {parameter.opts[0]} exclude each other", why[name])
-
-
-def no_version(number: int, there: Iterable[int]) -> UsageError:
-    from windrow.errors import UsageError
-
-    return UsageError(codes.BAD_VALUE, f"there is no version {number}", f"there are: {', '.join(map(str, there))}")
-
-
-def _switches(file: str, state: str | None, settings: list[str] | None, env: str | None) -> list[JobSwitch]:
-    from windrow.cli.project import chosen_for
-    from windrow.jobs.switching import switches_of
-    from windrow.settings import environment
-
-    folder = opened_state(file, state, settings, env)
-    recompile = None if chosen_for(file, env).environment is None else _as_environment_has_it(file, env)
-    return switches_of(_compiled(file, env), folder, shown_name(file), environment(), recompile)
-
-
-def _compiled(file: str, env: str | None) -> Compiled:
-    from windrow.cli.project import chosen_for, compile_chosen
-
-    return compile_chosen(file, chosen_for(file, env))
-
-
-def _as_environment_has_it(file: str, env: str | None) -> Recompile:
-    from windrow.cli.project import chosen_for
-    from windrow.config import compile_file
-    from windrow.settings import environment
-
-    chosen = chosen_for(file, env).environment
-    assert chosen is not None, "there is a windrow.yaml"
-    return lambda text: compile_file(text, shown_name(file), chosen, environment())
-
-
 def _state_path(file: str, state: str | None, env: str | None) -> str:
     from windrow.cli.files import stem
     from windrow.cli.project import chosen_for
@@ -430,15 +267,3 @@ def _strategy(chosen: Strategy) -> JobStrategy:
     from windrow.changes import Strategy as JobStrategy
 
     return JobStrategy(chosen.value)
-
-
-def _present(switch: JobSwitch) -> JobText:
-    from windrow.jobs.job_versions import versions_of
-
-    return versions_of(switch.folder)[-1]
-
-
-def _print_json(records: list[dict[str, Any]]) -> None:
-    import json
-
-    print(json.dumps(records, indent=2, ensure_ascii=False))

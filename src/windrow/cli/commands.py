@@ -36,9 +36,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "changing:apply_change",
         "Carry the state of a file's jobs over to its present text and watch it work. A job that runs is stopped at a batch's end.",
     ),
-    "history": ("changing:show_history", "List the versions of a file's jobs: who changed what, when, and which batches each has run."),
+    "history": ("going_back:show_history", "List the versions of a file's jobs: who changed what, when, and which batches each has run."),
     "rollback": (
-        "changing:roll_back",
+        "going_back:roll_back",
         "Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again.",
     ),
     "fmt": ("fmt:format_file", "Print a SQL file in canonical layout."),

@@ -81,7 +81,7 @@ def history_there(remote: Remote, form: Form, text: int | None) -> None:
     client = remote.client
     versions = client.versions(remote.name)
     if text is not None:
-        from windrow.cli.changing import no_version
+        from windrow.cli.changed_jobs import no_version
 
         found = next((one for one in versions if one["n"] == text), None)
         if found is None:
