@@ -12,8 +12,11 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.compiler import Compiled, compile_sql
+from windrow.connectors.files.manifest import committed_files
+from windrow.connectors.files.sink import open_sink
+from windrow.connectors.runtime import Output, SinkRequest
 from windrow.jobs.cut_overs import as_it_runs, forget_old, is_over
-from windrow.jobs.identity import Origin, claim, read_card, state_parts
+from windrow.jobs.identity import Origin, card_id, claim, read_card, state_parts
 from windrow.jobs.switching import JobSwitch, switches_of
 from windrow.model.window_kinds import FixedKind
 from windrow.observe.ledger import Account, Ledger
@@ -73,6 +76,10 @@ class Text:
     is_keyed: bool = True
     offset: int = 0
     folder: str = "in"
+    out: str = "out"
+    # Windows that start together every ``size`` and end after each ``advance``; HAVING COUNT(*) > having.
+    is_cumulative: bool = False
+    having: int | None = None
 
     def keeps(self, row: Row) -> bool:
         return self.above is None or row.value > self.above
@@ -83,16 +90,21 @@ class Text:
     def sql(self) -> str:
         items = "".join(f", {call} AS {column_of(call)}" for call in self.calls)
         kind = f"TUMBLING({self.size}s{{}})" if self.size == self.advance else f"SLIDING({self.size}s, {self.advance}s{{}})"
+        kind = f"CUMULATE({self.advance}s, {self.size}s{{}})" if self.is_cumulative else kind
         kind = kind.format(f" OFFSET {self.offset}s" if self.offset else "")
         key = "k" if self.is_keyed else "UPPER(k)"
         where = "" if self.above is None else f" WHERE v > {self.above}"
+        having = "" if self.having is None else f" HAVING COUNT(*) > {self.having}"
         late = f" ALLOWED_LATENESS {self.lateness}s" if self.lateness else ""
         return (
             f"CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH ('connector' = 'files', 'path' = '{self.folder}', 'format' = 'json', "
             f"'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '{self.delay}s');\n"
-            f"CREATE STREAM o AS SELECT {key} AS k{items}{self.extra} FROM t{where} GROUP BY {key} WINDOW {kind}{late} "
-            "WITH ('connector' = 'files', 'path' = 'out', 'format' = 'json');"
+            f"CREATE STREAM o AS SELECT {key} AS k{items}{self.extra} FROM t{where} GROUP BY {key} WINDOW {kind}{late}{having} "
+            f"WITH ('connector' = 'files', 'path' = '{self.out}', 'format' = 'json');"
         )
+
+
+Window = tuple[str, int, int]
 
 
 class Said(NamedTuple):
@@ -105,13 +117,18 @@ class Said(NamedTuple):
     end: int = 0
     is_old: bool = False
 
+    @property
+    def window(self) -> Window:
+        return self.key, self.start, self.end
+
 
 @dataclass
 class PlainJob:
-    """``home`` is resident or distributed. Everything that survives is in the folder."""
+    """``home`` is resident or distributed. Everything that survives is in the folder. ``writes``: emissions go to the real sink, too."""
 
     folder: Path
     home: str = "resident"
+    writes: bool = False
     said: list[Said] = field(default_factory=list)
 
     @property
@@ -131,11 +148,20 @@ class PlainJob:
         job = compiled.plan.jobs[0]
         folder = self.state_folder.child(folder_name(job.name))
         claim(folder, job, Origin.of(compiled.script, compiled.plan), has_begun=True)
-        run = _Run(folder, job, self.home, text)
+        run = _Run(folder, job, self.home, text, writes=self.writes)
         for rows in batches:
             self.said += run.take(rows)
         if is_end:
             self.said += run.take([], force=1 << 60)
+
+    def written(self, text: Text) -> list[Said]:
+        """What the files of the output hold, in the order of batches."""
+        found = []
+        for file in committed_files(text.out):
+            for row in map(json.loads, Path(file).read_text().splitlines()):
+                values = tuple(sorted((name, value) for name, value in row.items() if name.startswith("c_")))
+                found.append(Said(row["batch"], row["k"], row["s"], values, row["e"], row["is_old"]))
+        return found
 
     def ledger(self, text: Text) -> Ledger:
         job = self.compiled(text).plan.jobs[0]
@@ -146,8 +172,8 @@ class PlainJob:
 class _Run:
     """``text`` is that of the present version. The one before it, if it still has windows, is in the folder."""
 
-    def __init__(self, folder: LocalFolder, job: Job, home: str, text: Text) -> None:
-        self.folder, self.home, self.text = folder, home, text
+    def __init__(self, folder: LocalFolder, job: Job, home: str, text: Text, *, writes: bool = False) -> None:
+        self.folder, self.home, self.text, self._writes = folder, home, text, writes
         card = read_card(folder)
         self.job = as_it_runs(job, folder, card)
         self.begins: Mapping[str, Mapping[str, int]] = card.get("beginnings", {})
@@ -194,7 +220,9 @@ class _Run:
                 steps[stage.name], emissions = StepInput.of(tick, table, outcome), outcome.emissions
                 self.state.tables[stage.name] = outcome.state
             if emissions is not None:
-                said += [self._said(stage, batch, row) for row in emissions.iter_rows(named=True)]
+                said += [self._said(stage, batch, row) for row in emissions.iter_rows(named=True) if self._is_let_out(stage, row)]
+        if self._writes:
+            self._write(batch, said)
         change = Change(batch, steps, {"t": after}, counters, ledger)
         self.store.save(change)
         self.state.settle(change)
@@ -202,6 +230,16 @@ class _Run:
         self.folder.replace_atomically(f"checkpoint/commits/{batch}", b"v1\n{}")
         self._leave_old_text()
         return said
+
+    def _write(self, batch: int, said: list[Said]) -> None:
+        """By the sink of the job, as rows with what tells emissions apart."""
+        write = self.job.writes[0]
+        sink = open_sink(None, SinkRequest(write.input, dict(write.options), card_id(self.folder), write.columns, write.key))  # type: ignore[arg-type]  # no frames
+        rows = [{"k": e.key, "s": e.start, "e": e.end, "batch": e.batch, "is_old": e.is_old, **dict(e.values)} for e in said]
+        table = pa.Table.from_pylist(rows) if rows else pa.table({"k": pa.array([], pa.string())})
+        sink.open()
+        sink.write(Output(batch, tuple(table.column_names), table))
+        sink.close()
 
     def text_of(self, stage: Aggregate) -> Text:
         """What the stage was made from: the text, or the one before."""
@@ -252,12 +290,22 @@ class _Run:
                 columns[column] = pa.array([_part(part, values, is_least) for values in told], _TYPES[part])
         return pa.table(columns)
 
+    def _is_let_out(self, stage: Aggregate, row: Mapping[str, Any]) -> bool:
+        least = self.text_of(stage).having
+        if least is None:
+            return True
+        count = next(item for item in stage.aggregates if render_expr(item.call) == "COUNT(*)")
+        return bool(row[part_names(count)["n"]] > least)
+
     def _said(self, stage: Aggregate, batch: int, row: Mapping[str, Any]) -> Said:
         values = []
         begins = self.begins.get(stage.name, {})
+        shown = {column_of(call) for call in self.text_of(stage).calls}
         for item in stage.aggregates:
             parts = {part: row[column] for part, column in part_names(item).items()}
             call = render_expr(item.call)
+            if column_of(call) not in shown:
+                continue
             value = parts["s"] / parts["n"] if item.call.name == "AVG" and parts["n"] else next(iter(parts.values()))
             values.append((column_of(call), None if row[START] < begins.get(call, row[START]) else value))
         assert row[END] > row[START]
@@ -306,18 +354,24 @@ def _part(part: str, values: list[int], is_least: bool) -> int:
             return min(values) if is_least else max(values)
 
 
-def expected(rows: Iterable[Row], text: Text) -> dict[tuple[str, int], dict[str, int | float]]:
+def expected(rows: Iterable[Row], text: Text) -> dict[Window, dict[str, int | float]]:
     """What the query gives of all rows: every window of every key."""
-    windows: dict[tuple[str, int], list[int]] = {}
-    size, advance, offset = text.size * SECOND, text.advance * SECOND, text.offset * SECOND
+    windows: dict[Window, list[int]] = {}
     for row in rows:
-        if not text.keeps(row):
-            continue
-        last = (row.at - offset) // advance * advance + offset
-        for start in range(last - (size - 1) // advance * advance, last + 1, advance):
-            if start <= row.at < start + size:
-                windows.setdefault((text.key_of(row), start), []).append(row.value)
-    return {window: {column_of(call): _value(call, values) for call in text.calls} for window, values in windows.items()}
+        for start, end in _windows(row.at, text) if text.keeps(row) else ():
+            windows.setdefault((text.key_of(row), start, end), []).append(row.value)
+    let_out = {window: values for window, values in windows.items() if text.having is None or len(values) > text.having}
+    return {window: {column_of(call): _value(call, values) for call in text.calls} for window, values in let_out.items()}
+
+
+def _windows(at: int, text: Text) -> list[tuple[int, int]]:
+    size, advance, offset = text.size * SECOND, text.advance * SECOND, text.offset * SECOND
+    if text.is_cumulative:
+        first = at // size * size
+        return [(first, end) for end in range(first + advance, first + size + 1, advance) if end > at]
+    last = (at - offset) // advance * advance + offset
+    starts = range(last - (size - 1) // advance * advance, last + 1, advance)
+    return [(start, start + size) for start in starts if start <= at < start + size]
 
 
 def _below(call: str, value: int) -> int:

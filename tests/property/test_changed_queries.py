@@ -66,12 +66,12 @@ def check(home: str, change: tuple[Text, Text], batches: list[list[Row]], cut: i
         rows = [row for batch in batches for row in batch]
         assert job.ledger(new).statement("o").rows_in == len(rows)
         assert job.ledger(new).is_balanced
-    assert len({(one.key, one.start) for one in job.said}) == len(job.said), "each window speaks once"
+    assert len({one.window for one in job.said}) == len(job.said), "each window speaks once"
     of_old, of_new = expected(rows, old), expected(rows, new)
-    assert {(one.key, one.start) for one in job.said} == set(of_new)
+    assert {one.window for one in job.said} == set(of_new)
     latest = max((row.at for batch in batches[:cut] for row in batch), default=-1)
     for one in job.said:
-        window = (one.key, one.start)
+        window = one.window
         if one in before:
             assert dict(one.values) == of_old[window]
             continue
@@ -124,7 +124,7 @@ def test_a_rollback_is_as_if_nothing_had_been(home: str) -> None:
             job.said = before
             job.run(old, batches[cut:], is_end=True)
         rows = [row for batch in batches for row in batch]
-        assert {(one.key, one.start): dict(one.values) for one in job.said} == expected(rows, old)
+        assert {one.window: dict(one.values) for one in job.said} == expected(rows, old)
 
     holds()
 
