@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from windrow.compiler import compile_sql
 from windrow.connectors.postgres.runtime import forget_after, open_sink
-from windrow.connectors.postgres.sink import PostgresSink
+from windrow.connectors.postgres.sink import PostgresSink, misfit
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs import RunOptions, start
@@ -301,6 +301,8 @@ def test_a_table_that_does_not_fit(sink: Opener, postgres: PostgresServer, table
         sink(table, KEYED, ("k",))
     assert caught.value.code == code
     assert part in str(caught.value)
+    # What a plan asks before anything stops.
+    assert part in str(misfit(sink.request(table, KEYED, ("k",))))
 
 
 def test_a_number_is_never_rounded_in_silence(sink: Opener, postgres: PostgresServer, table: str) -> None:

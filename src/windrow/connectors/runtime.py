@@ -282,6 +282,13 @@ class Connector:
     def forget_after(self, request: SinkRequest, batch_id: int) -> None:
         """The job goes back to a batch: what the sink holds of later ones is taken back, or at least does not count as written."""
 
+    def misfit(self, request: SinkRequest) -> str | None:
+        """What the system outside would refuse of an output, as a sentence, asked before anything stops. Writes nothing.
+
+        None where all fits, where nothing is known of it, and where the system does not answer.
+        """
+        return None
+
     def what_stays(self, request: SinkRequest) -> str | None:
         """What ``forget_after`` cannot take back, as a sentence."""
         return None

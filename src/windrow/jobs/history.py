@@ -241,6 +241,16 @@ class JobHistory:
         )
 
 
+def misfits(job: Job, folder: Folder) -> list[str]:
+    """What systems outside would refuse of the outputs of a job, a sentence for each."""
+    found = []
+    for write in job.writes:
+        request = SinkRequest(write.input, dict(write.options), card_id(folder), write.columns, write.key)
+        why = connector_of(write.connector).misfit(request)
+        found += [] if why is None else [f"output of {write.input}: {why}"]
+    return found
+
+
 def forget_notes(folder: Folder, job: Job, batch_id: int) -> None:
     """Dead letters, records, replays and loads of tables of the batches after one."""
     _forget_files(folder.child(LETTERS), batch_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windrow.connectors.postgres.restoring import forget_after
-from windrow.connectors.postgres.sink import open_sink
+from windrow.connectors.postgres.sink import misfit, open_sink
 from windrow.connectors.postgres.source import open_source
 from windrow.connectors.runtime import Connector, Sink, SinkRequest, SourceRequest, SourceStream
 
@@ -21,6 +21,9 @@ class PostgresConnector(Connector):
 
     def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
         return open_sink(spark, request)
+
+    def misfit(self, request: SinkRequest) -> str | None:
+        return misfit(request)
 
     def forget_after(self, request: SinkRequest, batch_id: int) -> None:
         forget_after(request, batch_id)

@@ -38,6 +38,26 @@ def open_sink(spark: SparkSession, request: SinkRequest) -> PostgresSink:
     return PostgresSink(spark, request)
 
 
+def misfit(request: SinkRequest) -> str | None:
+    """Whether the table takes the columns of the output, as far as their types are known before the query is analysed."""
+    try:
+        settings = SinkSettings.of(request.options)
+        key = key_of(request, settings)
+        with settings.server.connect() as connection:
+            target = find_target(connection, settings.table)
+            if target is None:
+                version = connection.info.server_version
+                text = create_text(settings.table, request.columns, key, version)
+                return None if settings.creates else f"there is no table {settings.table} in {settings.server.system} ({text})"
+            check_target(target, request.columns, key)
+    except psycopg.Error:
+        # Away, or not ours to look at: the sink itself says so when it opens.
+        return None
+    except UsageError as error:
+        return error.message if error.hint is None else f"{error.message} ({error.hint})"
+    return None
+
+
 def key_of(request: SinkRequest, settings: SinkSettings) -> tuple[str, ...]:
     """The columns by which rows are replaced; none where rows are only added."""
     key = settings.key if settings.key is not None else request.key
