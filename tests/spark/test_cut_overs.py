@@ -199,6 +199,78 @@ def test_a_job_that_runs_is_stopped_after_its_batch_and_goes_on_as_the_new_versi
     assert windrow.rollback(folder.compiled(new), state=tmp_path / "state") == {"q": second["from_batch"] and 2}
 
 
+def test_a_job_gains_the_ticks_of_a_clock(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = BEFORE.format(where="", window="TUMBLING(10s)")
+    folder.put(2)
+    folder.run(old)
+    plain = folder.compiled
+
+    def compiled(query: str) -> Any:
+        text = plain(query).script.source.text.replace("= '5s'", "= '5s', 'watermark.idle_timeout' = '1h'")
+        return windrow.compile(text, name="q.sql")
+
+    folder.compiled = compiled  # type: ignore[method-assign]
+    review = windrow.apply(compiled(old), state=tmp_path / "state", watch=0)[0]
+    assert "time has to go on without rows" in [change.what for change in review.changes]
+    folder.put(1)
+    jobs = windrow.run(compiled(old), spark=spark, state=tmp_path / "state")
+    deadline = time.monotonic() + 120
+    while jobs.status()[0].rows_in < 30 or jobs.status()[0].batch_id < 4:
+        assert time.monotonic() < deadline, jobs.status()
+        time.sleep(0.1)
+    jobs.stop()
+    folder.put(1)
+    # A run that ends has no ticks, whatever the one before had.
+    folder.run(old, "until_end")
+    assert {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()} == folder.expected(10, 10, -1)
+
+
+def test_a_job_gains_a_source_loses_it_and_goes_back(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    (tmp_path / "u").mkdir()
+    (tmp_path / "u" / "1.json").write_text('{"k": "x", "v": 1}\n{"k": "y", "v": 2}\n')
+    old = BEFORE.format(where="", window="TUMBLING(10s)")
+    sink = "WITH ('connector' = 'files', 'path' = '{folder}/both', 'format' = 'json')"
+    # The new source comes first, so the other one has another place among Spark's notes.
+    more = (
+        "CREATE STREAM u (k STRING, v INT) WITH ('connector' = 'files', 'path' = '{folder}/u', 'format' = 'json');\n"
+        f"CREATE STREAM b AS SELECT k, v FROM u UNION ALL SELECT k, v FROM t {sink};\n"
+    )
+
+    def compiled(text: str) -> Any:
+        whole = SOURCE.replace("CREATE STREAM o", f"{text}CREATE STREAM o").format(folder=tmp_path, query=old)
+        return windrow.compile(whole, name="q.sql")
+
+    def run(text: str, mode: Any = "once") -> None:
+        jobs = windrow.run(compiled(text), spark=spark, mode=mode, state=tmp_path / "state")
+        assert jobs.await_end(180)
+        assert jobs.status()[0].ledger.is_balanced
+
+    def both() -> list[tuple[str, int]]:
+        files = sorted((tmp_path / "both").glob("batch-*.json"))
+        return sorted((row["k"], row["v"]) for file in files for row in map(json.loads, file.read_text().splitlines()))
+
+    folder.put(2)
+    run("")
+    windrow.apply(compiled(more), state=tmp_path / "state", watch=0)
+    folder.put(1)
+    run(more)
+    later = [(k, v) for k, v, _ in map(folder.row, range(20, 30))]
+    assert both() == sorted([("x", 1), ("y", 2), *later])
+    windrow.rollback(compiled(more), state=tmp_path / "state")
+    assert both() == []
+    run("")
+    windrow.apply(compiled(more), state=tmp_path / "state", watch=0)
+    folder.put(1)
+    run(more)
+    windrow.apply(compiled(""), state=tmp_path / "state", watch=0)
+    folder.put(1)
+    run("", "until_end")
+    assert both() == sorted([("x", 1), ("y", 2), *((k, v) for k, v, _ in map(folder.row, range(30, 40)))])
+    assert {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()} == folder.expected(10, 10, -1)
+
+
 def test_a_version_that_fails_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, tmp_path, "resident")
     old = BEFORE.format(where="", window="TUMBLING(10s)")

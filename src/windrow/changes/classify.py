@@ -43,10 +43,9 @@ def changes_between(saved: Mapping[str, Any], job: Mapping[str, Any]) -> list[Ch
             Change(
                 "the job",
                 "time has to go on without rows" if job.get("needs_ticks") else "time no longer has to go on without rows",
-                ChangeClass.SHAPE,
-                "the ticks of the clock are a source of their own for Spark",
-                "cannot be carried over",
-                _SOURCE_REFUSED,
+                ChangeClass.CLOCK,
+                "ticks of the clock come beside the rows",
+                "kept as it is",
             )
         )
     if not found and list(before) != list(after):
@@ -59,14 +58,30 @@ def changes_between(saved: Mapping[str, Any], job: Mapping[str, Any]) -> list[Ch
 def _sources(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
     names = [[name for name, stage in plan.items() if stage["kind"] == "read"] for plan in (before, after)]
     if names[0] != names[1] and set(names[0]) == set(names[1]):
-        yield Change(
-            "the job",
-            "sources are read in another order",
-            ChangeClass.SHAPE,
-            "Spark knows them by their place",
-            "cannot be carried over",
-            _SOURCE_REFUSED,
-        )
+        reason = "Spark knows them by their place"
+        yield Change("the job", "sources are read in another order", ChangeClass.RESHAPED, reason, "its notes are put in that order")
+
+
+def _other_source(stage: Mapping[str, Any], plan: Mapping[str, Any], other: Mapping[str, Any], *, is_new: bool) -> Change:
+    """A source more or less. ``plan`` is the text that has it. What keeps rows or groups in both texts must not be fed by it."""
+    title, what = called(stage), "is new" if is_new else "is gone"
+    reason = "a source more" if is_new else "a source less"
+    readers = [name for name in _behind(stage["name"], plan) if name in other]
+    keeping = next((plan[name] for name in readers if plan[name]["kind"] in _KEEPING or plan[name].get("retry_us")), None)
+    if keeping is not None:
+        refused = f"{called(keeping)} has its windows and its watermark from other sources than it would have: make it a new statement"
+        return Change(title, what, ChangeClass.SHAPE, reason, "cannot be carried over", refused)
+    state = "read from where its options begin; the others go on where they are" if is_new else "what it has brought stays counted"
+    return Change(title, what, ChangeClass.RESHAPED, reason, state)
+
+
+def _behind(name: str, plan: Mapping[str, Any]) -> list[str]:
+    """Every stage that reads a stage, directly or not; in the order of the plan."""
+    found = {name}
+    for each, stage in plan.items():
+        if found & set(stage.get("inputs", ())):
+            found.add(each)
+    return [each for each in plan if each in found and each != name]
 
 
 def _gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
@@ -75,7 +90,7 @@ def _gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Chang
             continue
         title = called(stage)
         if stage["kind"] == "read":
-            yield Change(title, "is gone", ChangeClass.SHAPE, "a source less", "cannot be carried over", _SOURCE_REFUSED)
+            yield _other_source(stage, before, after, is_new=False)
         elif stage["kind"] == "write":
             yield Change(title, "is gone", ChangeClass.AFTER_STATE, "what was written stays", "not touched")
         elif stage["kind"] == "load_table":
@@ -92,7 +107,7 @@ def _new(stage: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str
         return
     match stage["kind"]:
         case "read":
-            yield Change(title, "is new", ChangeClass.SHAPE, "a source more", "cannot be carried over", _SOURCE_REFUSED)
+            yield _other_source(stage, after, before, is_new=True)
         case "load_table":
             yield Change(
                 title, "is new", ChangeClass.INPUT, "a table that was never loaded", "not touched", "a job loads its tables when it begins"
@@ -174,7 +189,8 @@ def _of_source(title: str, before: Mapping[str, Any], after: Mapping[str, Any], 
                 "kept as it is",
             )
         elif known is None:
-            yield Change(title, what, ChangeClass.SHAPE, "it reads something else", "cannot be carried over", _SOURCE_REFUSED)
+            reason = "it reads something else"
+            yield Change(title, what, ChangeClass.SHAPE, reason, "cannot be carried over", _SOURCE_REFUSED)
         elif known[0].is_safe:
             yield Change(title, what, known[0], known[1], "kept as it is", path=path, before=old, after=new)
         elif known[0] is ChangeClass.INPUT and not _feeds_state(after["name"], plan):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from windrow.errors import JobError
+from windrow.jobs.identity import checkpoint_of, unjudged_card
 from windrow.spark.internals.checkpoint_log import DamagedEntryError, OffsetEntry, lists_files, need_version
 from windrow.storage import Folder
 
 
 class Checkpoint:
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder.child("checkpoint")
+    """Of the present version, or of the one whose ``job.json`` is given."""
+
+    def __init__(self, folder: Folder, card: Mapping[str, Any] | None = None) -> None:
+        self._job = folder
+        self._folder = folder.child(checkpoint_of(unjudged_card(folder) if card is None else card))
         self._commits = self._folder.child("commits")
         self._offsets = self._folder.child("offsets")
         # With its scheme, so that Spark takes it for the folder that we read.
@@ -44,9 +48,38 @@ class Checkpoint:
                 if number > batch_id:
                     _remove(log, str(number))
 
+    def write_for(self, place: str, before: Sequence[str], after: Sequence[str]) -> None:
+        """Write the notes of a query that reads other sources, ``after`` in the place of ``before``, into a folder of their own.
+
+        Spark knows sources by their place. One that is new has read nothing; ticks of the clock begin anew when the query starts.
+        """
+        new, last = self._job.child(place), self.last_committed()
+        self._job.remove(place)
+        new.make()
+        # Spark looks at the batch that it goes on from, and at the one before.
+        for number in (each for each in (last - 1, last) if each >= 0 and self.has_planned(each)):
+            entry = self._entry(number).rearranged([before.index(name) if name in before else None for name in after])
+            new.replace_atomically(f"offsets/{number}", entry.text.encode())
+            new.replace_atomically(f"commits/{number}", self._commits.read(str(number)))
+        if self._folder.exists("metadata"):
+            new.replace_atomically("metadata", self._folder.read("metadata"))
+        for number, name in enumerate(after):
+            if name in before:
+                log = self._folder.child(f"sources/{before.index(name)}")
+                for file in log.names():
+                    new.replace_atomically(f"sources/{number}/{file}", log.read(file))
+
     def has_planned(self, batch_id: int) -> bool:
         """Whether Spark has noted what this batch reads."""
         return batch_id in _numbers(self._offsets)
+
+    def planned(self, batch_id: int) -> bytes:
+        """Spark's note of a batch, as it is."""
+        return self._offsets.read(str(batch_id))
+
+    def plan_as(self, batch_id: int, note: bytes) -> None:
+        """Let a batch read what another note says."""
+        self._offsets.replace_atomically(str(batch_id), note)
 
     def plan_empty(self, batch_id: int, now_ms: int) -> None:
         """Note a batch that reads nothing of any source: it ends where the one before it did."""
@@ -77,6 +110,23 @@ class Checkpoint:
                 text = self._offsets.read(str(batch_id)).decode(errors="replace")
                 self._read = batch_id, OffsetEntry.parse(text, f"offsets/{batch_id}")
         return self._read[1]
+
+    def fit_ticks(self, sources: int, *, has_ticks: bool) -> None:
+        """Spark counts the sources of a query in its notes. Ticks of the clock are the last of them, and come and go: with the text, and
+        with a run that reads what is there and ends.
+        """
+        # Spark looks at the batch that it goes on from and at the one before.
+        for number in sorted(_numbers(self._offsets))[-3:]:
+            with self._damage_told(number):
+                entry = OffsetEntry.parse(self._offsets.read(str(number)).decode(errors="replace"), f"offsets/{number}")
+            fitted = entry.with_sources(sources, has_last=has_ticks)
+            if fitted is not entry:
+                _remove(self._offsets, str(number))
+                self._offsets.replace_atomically(str(number), fitted.text.encode())
+                if has_ticks:
+                    # They begin anew: how long ago they began before says nothing.
+                    self._folder.remove(f"sources/{sources}")
+        self._read = None
 
     @contextmanager
     def _damage_told(self, batch_id: int) -> Iterator[None]:

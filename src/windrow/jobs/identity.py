@@ -21,6 +21,7 @@ from windrow.sql.masking import mask_options
 from windrow.storage import Folder
 
 STATE, BUCKETS, LETTERS, REPLAYS, NOTES, TABLES, RECORDS = "state", "buckets", "dead_letters", "replays", "notes", "tables", "records"
+CHECKPOINT = "checkpoint"
 CARD = "job.json"
 
 # Of job.json alone; state files have their own (``windrow.spark.state.state_file.FORMAT``).
@@ -132,6 +133,11 @@ def parts_of(card: Mapping[str, Any]) -> tuple[str, str]:
     """The folders in which the state of this version lies, in the driver and with the executors."""
     told = card.get("parts", {})
     return str(told.get("state", STATE)), str(told.get("buckets", BUCKETS))
+
+
+def checkpoint_of(card: Mapping[str, Any]) -> str:
+    """The folder of Spark's own notes: another one for a version that reads other sources."""
+    return str(card.get("parts", {}).get(CHECKPOINT, CHECKPOINT))
 
 
 def state_parts(folder: Folder) -> tuple[str, str]:

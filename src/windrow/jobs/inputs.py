@@ -73,7 +73,7 @@ class Inputs:
     @property
     def facts(self) -> RunFacts:
         """What the physical plan asks of the sources."""
-        return RunFacts({read.name: self._facts_of(read.name) for read in self._job.reads}, has_ticks=self._has_ticks)
+        return RunFacts({read.name: self._facts_of(read.name) for read in self._job.reads}, has_ticks=self.has_ticks)
 
     def _facts_of(self, source: str) -> SourceFacts:
         stream, partitions = self._streams[source], self.partitions[source]
@@ -137,10 +137,11 @@ class Inputs:
     @property
     def mixed(self) -> DataFrame:
         """What the streaming query reads."""
-        return multiplex_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=self._has_ticks)
+        return multiplex_sources(self._spark, {name: stream.frame for name, stream in self._streams.items()}, with_ticks=self.has_ticks)
 
     @property
-    def _has_ticks(self) -> bool:
+    def has_ticks(self) -> bool:
+        """A run that ends with its input needs none."""
         return self._job.needs_ticks and self._options.mode == "continuous"
 
     def prepare(self, plan: PhysicalPlan) -> None:
@@ -150,7 +151,7 @@ class Inputs:
 
     def rows(self, frame: DataFrame, now: int, plan: PhysicalPlan) -> dict[str, LazyRelation]:
         """The rows of a micro-batch, by source, decoded as the plan has it."""
-        is_mixed = len(self._job.reads) > 1 or self._has_ticks
+        is_mixed = len(self._job.reads) > 1 or self.has_ticks
         picked = {read.name: source_of_multiplex(read.name, GIVEN) if is_mixed else GIVEN for read in self._job.reads}
         return {name: self._reader(plan.of(name)).rows(frame, now, own) for name, own in picked.items()}
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BATCHES = 10
-_MOST_ROWS = 100_000
+MOST_ROWS = 100_000
 _SECONDS = 600.0
 _NOT_COPIED = shutil.ignore_patterns("lease*", "dead_letters", "records", "spill*", "*.log", "events*")
 
@@ -80,7 +80,13 @@ def rehearse(
     card, last = read_card(switch.folder), Checkpoint(switch.folder).last_committed()
     first = first_batch(switch, batches)
     old = switch.saved_job(card)
-    run = _Run(compiled, spark, RunOptions("once", master=master, settings=settings or {}, keep_rows=_MOST_ROWS, keeps_system_columns=True))
+    if [read.name for read in old.reads] != [read.name for read in switch.job.reads]:
+        raise UsageError(
+            "WR678", f"job {old.name} reads other sources now, so its recent rows are no input of both texts", "run it as a copy"
+        )
+    run = Shadow(
+        compiled, spark, RunOptions("once", master=master, settings=settings or {}, keep_rows=MOST_ROWS, keeps_system_columns=True)
+    )
     with tempfile.TemporaryDirectory(prefix="windrow-rehearsal-") as place:
         folders = [LocalFolder(Path(place, name, folder_name(old.name))) for name in ("old", "new")]
         for folder in folders:
@@ -93,11 +99,7 @@ def rehearse(
             plan_as_one(switch, folder, first, last)
         before = run.rows(old, Path(place, "old"), first)
         after = run.rows(switch.job, Path(place, "new"), first)
-    same, differences = 0, list[RowPair]()
-    for statement in dict.fromkeys([*before, *after]):
-        keys = _group_columns(old, switch.job, statement)
-        alike, pairs = compared(statement, before.get(statement, []), after.get(statement, []), keys)
-        same, differences = same + alike, [*differences, *pairs]
+    same, differences = compared_rows(old, switch.job, before, after)
     return Rehearsal(old.name, first, last, review, same, differences, run.dropped)
 
 
@@ -124,11 +126,12 @@ def copy_before(switch: JobSwitch, old: Job, folder: LocalFolder, first: int) ->
 
 def plan_as_one(switch: JobSwitch, folder: LocalFolder, first: int, last: int) -> None:
     """The copy is about to read at once what the job has read in these batches."""
-    planned = switch.folder.child("checkpoint/offsets").read(str(last))
-    folder.child("checkpoint/offsets").replace_atomically(str(first), planned)
+    Checkpoint(folder).plan_as(first, Checkpoint(switch.folder).planned(last))
 
 
-class _Run:
+class Shadow:
+    """Runs jobs with outputs to nowhere. ``dropped`` counts the rows that were too many to keep."""
+
     def __init__(self, compiled: Compiled, spark: SparkSession | None, options: RunOptions) -> None:
         self._compiled, self._spark, self._options = compiled, spark, options
         self.dropped = 0
@@ -158,6 +161,19 @@ def _with_outputs_to_nowhere(job: Job) -> Job:
     shadows = {write.input: Write(write.input, "memory", (), columns=write.columns, key=write.key) for write in job.writes}
     stages = tuple(stage for stage in job.stages if not isinstance(stage, Write))
     return replace(job, stages=(*stages, *shadows.values()), metrics=(), limits=())
+
+
+Given = Mapping[str, list[dict[str, Any]]]
+
+
+def compared_rows(old: Job, new: Job, before: Given, after: Given) -> tuple[int, list[RowPair]]:
+    """What both texts gave, statement by statement: how many rows are the same, and the others."""
+    same, differences = 0, list[RowPair]()
+    for statement in dict.fromkeys([*before, *after]):
+        keys = _group_columns(old, new, statement)
+        alike, pairs = compared(statement, before.get(statement, []), after.get(statement, []), keys)
+        same, differences = same + alike, [*differences, *pairs]
+    return same, differences
 
 
 def compared(

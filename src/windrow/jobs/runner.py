@@ -233,6 +233,7 @@ class RunningJob:
             self._replay_alone(committed + 1)
         if not self.folder.is_local:
             keep_checkpoints_elsewhere(self._spark)
+        self._checkpoint.fit_ticks(len(self.job.reads), has_ticks=self._inputs.has_ticks)
         writer = self._inputs.mixed.writeStream.queryName(self.job.name).foreachBatch(self._on_batch)
         writer = writer.option("checkpointLocation", self._checkpoint.uri)
         if self._options.mode == "continuous":

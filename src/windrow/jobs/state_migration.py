@@ -124,7 +124,8 @@ class StateMigration:
     def _clocks(self, clocks: Mapping[str, Clock]) -> dict[str, Clock]:
         """A watermark goes on from where it stands, whatever the delay is now: windows that have closed do not close again, and those
         that the new delay would have closed by now still close."""
-        found = dict(clocks)
+        gone = {read.name for read in self._old.reads} - {read.name for read in self._new.reads}
+        found = {name: clock for name, clock in clocks.items() if name not in gone}
         delays = {stage.name: stage.clock.delay for stage in self._old.stages if isinstance(stage, Read)}
         for stage in self._new.stages:
             if isinstance(stage, Read) and stage.name in found and stage.name in delays:

@@ -17,8 +17,8 @@ from windrow.compiler import Compiled
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.cut_overs import CUT, as_it_runs, cut_json, cut_of, first_cut, waits_for
-from windrow.jobs.history import JobHistory, forget_notes, forget_state
-from windrow.jobs.identity import CARD, Origin, make_card, parts_of, read_card, write_card
+from windrow.jobs.history import JobHistory, forget_notes, forget_state, misfits
+from windrow.jobs.identity import CARD, CHECKPOINT, Origin, checkpoint_of, make_card, parts_of, read_card, write_card
 from windrow.jobs.job_versions import JobText, keep_version, number_of, versions_of
 from windrow.jobs.pending import PendingRollback, forget_rollback, note_rollback, pending_rollback, refuse_unfinished_rollback
 from windrow.jobs.saved_text import Recompile, as_it_is, saved_job
@@ -83,7 +83,10 @@ class JobSwitch:
         self.origin = origin
         self._state = state
         self.file, self.recompile, self._is_plain = file, recompile, is_plain
-        self._checkpoint = Checkpoint(self.folder)
+
+    @property
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.folder)
 
     def review(self, strategy: Strategy = Strategy.SAFE) -> Review:
         """Reads only. The state is loaded by the statements that made it."""
@@ -112,6 +115,7 @@ class JobSwitch:
         obstacles = _refusals(changes)
         if waiting:
             obstacles.append(_still_closing(card, max(waiting.values())))
+        obstacles += misfits(self.job, self.folder)
         # Only what has no obstacle of its own is looked into.
         obstacles += [] if obstacles else what_cannot_move(old, self.job, changes, state)
         cut = first_cut(old, self.job, stages, state, number_of(card)) if stages else None
@@ -132,7 +136,13 @@ class JobSwitch:
         return replace(found, cut=cut, watermark=least, cut_until=max(closed_for_good(both).values()))
 
     def apply(
-        self, *, message: str = "", who: str = "", commit: str = "", strategy: Strategy = Strategy.SAFE, is_final: bool = True
+        self,
+        *,
+        message: str = "",
+        who: str = "",
+        commit: str = "",
+        strategy: Strategy = Strategy.SAFE,
+        is_final: bool = True,
     ) -> int:
         """Carry the state over to this version; gives its number. A job that runs is refused: it holds the lease.
 
@@ -147,17 +157,21 @@ class JobSwitch:
             old = self._old_job(card)
             self._finish_batch(old, review.batch)
             batch = self._checkpoint.last_committed()
-            new = self.job if review.cut is None else with_both(old, self.job, review.cut)
-            migration = StateMigration(self.folder, as_it_runs(old, self.folder, card), new, parts_of(card), review.cut)
-            state = migration.load(batch)
             number = number_of(card) + 1
             parts = (f"state-{number}", f"buckets-{number}")
-            migration.write(state, review.changes, parts)
+            new = self.job if review.cut is None else with_both(old, self.job, review.cut)
+            migration = StateMigration(self.folder, as_it_runs(old, self.folder, card), new, parts_of(card), review.cut)
+            migration.write(migration.load(batch), review.changes, parts)
+            before, after = ([read.name for read in each.reads] for each in (old, self.job))
+            if before != after:
+                self._checkpoint.write_for(f"{CHECKPOINT}-{number}", before, after)
             keep_version(self.folder, card)
             lease.check()
             told = {"by": who, "message": message, "commit": commit, "strategy": strategy.value}
-            after = self._next_card(card, number, parts, batch, migration.beginnings, review, told)
-            write_card(self.folder, {**after, "is_final": is_final})
+            next_card = self._next_card(card, number, parts, batch, migration.beginnings, review, told)
+            if before != after:
+                next_card["parts"][CHECKPOINT] = f"{CHECKPOINT}-{number}"
+            write_card(self.folder, {**next_card, "is_final": is_final})
             return number
         finally:
             lease.release()
@@ -187,7 +201,7 @@ class JobSwitch:
             **make_card(self.job, self.origin),
             **({} if cut is None else {CUT: cut_json(cut, self.file)}),
             "version": number,
-            "parts": {"state": parts[0], "buckets": parts[1]},
+            "parts": {"state": parts[0], "buckets": parts[1], CHECKPOINT: checkpoint_of(card)},
             "since_batch": batch,
             "beginnings": still_wanted(self.job, begins),
             "switch": {
@@ -249,7 +263,7 @@ class JobSwitch:
     def _plan_rollback(self, to: int | None, message: str, who: str) -> PendingRollback:
         target, following = rollback_target(self.folder, self.job.name, to)
         batch, card = following.since, read_card(self.folder)
-        if batch not in self._checkpoint.restorable():
+        if batch not in Checkpoint(self.folder, target.card).restorable():
             raise UsageError(
                 "WR675",
                 f"job {self.job.name} cannot go back to version {target.number}: Spark's notes of its last batch, {batch}, are gone",
@@ -289,7 +303,7 @@ def complete_rollback(folder: Folder, state: Folder, pending: PendingRollback, r
                 written_by = saved_job(version.card, recompile)
                 JobHistory(written_by, state).forget_outputs(pending.batch)
                 forget_notes(folder, written_by, pending.batch)
-        Checkpoint(folder).go_back_to(pending.batch)
+        Checkpoint(folder, pending.card).go_back_to(pending.batch)
         forget_state(folder, parts_of(pending.card), pending.batch)
         keep_version(folder, card)
         write_card(folder, pending.card)

@@ -110,7 +110,8 @@ class _Both:
     def __init__(self, old: Job, new: Job, cut: CutOver) -> None:
         self._old = {stage.name: stage for stage in old.stages}
         self._twice = {stage.name: stage for stage in stands_twice(old, new, cut.stages)}
-        self._job, self._cut = new, cut
+        # The old text may need ticks of the clock until its windows are closed.
+        self._job, self._cut = replace(new, needs_ticks=old.needs_ticks or new.needs_ticks), cut
 
     def job(self) -> Job:
         stages: list[Stage] = []

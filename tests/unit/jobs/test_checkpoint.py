@@ -74,6 +74,46 @@ def test_a_torn_log_is_an_error_that_says_so(tmp_path: Path, text: str) -> None:
     assert refused.value.code == "WR813"
 
 
+def test_ticks_of_the_clock_come_and_go(tmp_path: Path) -> None:
+    text = 'v1\n{"batchTimestampMs":%d}\n{"logOffset":7}'
+    checkpoint = _checkpoint(tmp_path, {str(n): text % n for n in range(2, 6)}, {})
+    (tmp_path / "checkpoint" / "sources" / "1").mkdir(parents=True)
+    checkpoint.fit_ticks(1, has_ticks=True)
+    assert (tmp_path / "checkpoint/offsets/5").read_text() == text % 5 + "\n-"
+    assert not (tmp_path / "checkpoint/sources/1").exists(), "they begin anew"
+    assert (tmp_path / "checkpoint/offsets/2").read_text() == text % 2, "Spark asks for the last two, and one may be planned"
+    (tmp_path / "checkpoint/offsets/6").write_text(text % 6 + "\n17")
+    for _ in range(2):
+        checkpoint.fit_ticks(1, has_ticks=False)
+        assert [(tmp_path / f"checkpoint/offsets/{n}").read_text() for n in (5, 6)] == [text % 5, text % 6]
+    assert checkpoint.offsets_of(6) == [{"logOffset": 7}]
+
+
+def test_notes_for_other_sources_are_written_beside(tmp_path: Path) -> None:
+    text = 'v1\n{"batchTimestampMs":%d}\n{"logOffset":%d}\n{"topic":{"0":%d}}\n9'
+    checkpoint = _checkpoint(tmp_path, {str(n): text % (n, n, n) for n in range(4)}, {})
+    root = tmp_path / "checkpoint"
+    for n in range(3):
+        (root / "commits").mkdir(exist_ok=True)
+        (root / "commits" / str(n)).write_text(f"v1\n{n}")
+    for number, name in enumerate(("files", "kafka", "ticks")):
+        (root / "sources" / str(number)).mkdir(parents=True, exist_ok=True)
+        (root / "sources" / str(number) / "0").write_text(name)
+    (root / "metadata").write_text("id")
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    checkpoint.write_for("checkpoint-2", ["f", "k"], ["new", "k"])
+    assert {path: path.read_bytes() for path in before} == before
+    place = tmp_path / "checkpoint-2"
+    written = {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file() and path.suffix != ".crc"}
+    entry = 'v1\n{"batchTimestampMs":%d}\n-\n{"topic":{"0":%d}}'
+    assert written == {
+        **{f"offsets/{n}": entry % (n, n) for n in (1, 2)},
+        **{f"commits/{n}": f"v1\n{n}" for n in (1, 2)},
+        "sources/1/0": "kafka",
+        "metadata": "id",
+    }
+
+
 def test_a_batch_that_reads_nothing_is_noted_as_spark_would(tmp_path: Path) -> None:
     checkpoint = _checkpoint(tmp_path, {"3": 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"a":"b"}}\n{"logOffset":7}\n-'}, {})
     checkpoint.plan_empty(4, 17)

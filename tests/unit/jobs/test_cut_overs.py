@@ -42,6 +42,7 @@ def found(before: str, after: str) -> tuple[list[Change], tuple[str, ...]]:
         SUMS.replace("SUM(v)", "SUM(v * 2)"),
         f"{SUMS} ALLOWED_LATENESS 1m",
         f"{SUMS} EMIT CHANGES",
+        f"{SUMS} TRIGGER EVERY 30s",
         f"{SUMS} ALLOWED_LATENESS 1m HAVING SUM(v) > 1",
         SUMS.replace("FROM t", "FROM t JOIN p ON t.k = p.k WHERE p.f > 1").replace("SELECT k", "SELECT t.k").replace("BY k", "BY t.k"),
     ],
@@ -93,6 +94,13 @@ def test_statements_that_group_what_others_put_out_are_cut_over_together() -> No
     assert list(inputs) == ["o/v1", "o", "h/v1", "h"]
     assert closed_for_good(both) == dict.fromkeys(("o/v1", "o", "h/v1", "h"), 3600 * SECOND)
     assert without_old(both) == job_of(after)
+
+
+def test_time_goes_on_for_as_long_as_the_old_text_needs_it() -> None:
+    with_ticks, without = f"{SUMS} TRIGGER EVERY 30s", SUMS
+    both = with_both(job_of(with_ticks), job_of(without), CutOver(60 * SECOND, 1, ("o",)))
+    assert both.needs_ticks
+    assert not job_of(without).needs_ticks
 
 
 def test_what_feeds_old_windows_stands_twice_and_the_rest_once() -> None:

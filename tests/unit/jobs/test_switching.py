@@ -13,6 +13,7 @@ import pytest
 from tests.property.changed_job import SECOND, PlainJob, Row, Text, expected
 from windrow.changes import changes_between
 from windrow.compiler import compile_sql
+from windrow.connectors.files.runtime import FilesConnector
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.jobs import switching
 from windrow.jobs.history import JobHistory
@@ -86,6 +87,25 @@ def test_what_stands_between_a_source_and_a_state_may_not_change() -> None:
     assert found(two.format(1), two.format(2)) == [("E", False)]
 
 
+def test_a_job_may_gain_and_lose_the_ticks_of_its_clock() -> None:
+    assert ("C", True) in found(SUMS, f"{SUMS} TRIGGER EVERY 30s")
+    assert found(f"{SUMS} TRIGGER EVERY 30s", SUMS)[-1] == ("C", True)
+
+
+OTHER_SOURCE = "CREATE STREAM u (k STRING, w INT, ts TIMESTAMP) WITH ('connector' = 'files', 'path' = 'u', 'event.time.field' = 'ts'); "
+MERGED = "CREATE STREAM p AS SELECT k, v FROM t UNION ALL SELECT k, w FROM u; "
+
+
+def test_new_statements_may_read_a_source_more() -> None:
+    assert found(SUMS, f"{OTHER_SOURCE}{MERGED}{SUMS}") == [("D", True), ("D", True)]
+    assert found(f"{OTHER_SOURCE}{MERGED}{SUMS}", SUMS) == [("D", True), ("D", True)]
+    over = SUMS.replace("FROM t", "FROM p")
+    # The same statement would count the rows of a source more.
+    plain = "CREATE STREAM p AS SELECT k, v FROM t; "
+    assert ("F", False) in found(f"{plain}{over}", f"{OTHER_SOURCE}{MERGED}{over}")
+    assert ("F", False) in found(f"{OTHER_SOURCE}{MERGED}{over}", f"{plain}{over}")
+
+
 def test_groups_without_a_window_and_having_that_remembers_are_refused() -> None:
     forever = "CREATE STREAM o AS SELECT k, SUM(v) AS n FROM t GROUP BY k"
     assert found(forever, forever.replace("SUM(v) AS n", "SUM(v) AS n, MAX(v) AS m"))[0] == ("D", False)
@@ -129,6 +149,15 @@ def test_what_cannot_be_carried_over_touches_nothing(tmp_path: Path) -> None:
         job.switch(OLD).rollback()
 
 
+def test_what_a_system_outside_refuses_is_said_before_anything_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = PlainJob(tmp_path)
+    job.run(OLD, BATCHES[:1])
+    monkeypatch.setattr(FilesConnector, "misfit", lambda _self, request: f"no column for {request.columns[-1].name}")
+    review = job.switch(NEW).review()
+    assert review.obstacles == ["output of o: no column for c_max"]
+    assert job.switch(OLD).review().obstacles == [], "nothing has changed, so nothing is asked"
+
+
 def test_a_text_that_gives_another_plan_now_is_not_believed(tmp_path: Path) -> None:
     job = PlainJob(tmp_path)
     job.run(OLD, BATCHES[:1])
@@ -169,9 +198,9 @@ def test_a_crash_at_any_write_of_apply_leaves_one_version_whole(step: int, tmp_p
     present = NEW if not job.switch(NEW).review().changes else OLD
     job.run(present, BATCHES[2:], is_end=True)
     rows = [row for batch in BATCHES for row in batch]
-    assert {(one.key, one.start) for one in job.said} == set(expected(rows, present))
+    assert {one.window for one in job.said} == set(expected(rows, present))
     for one in job.said:
-        assert dict(one.values)["c_sum"] == expected(rows, OLD)[one.key, one.start]["c_sum"]
+        assert dict(one.values)["c_sum"] == expected(rows, OLD)[one.window]["c_sum"]
 
 
 @pytest.mark.parametrize("step", range(12))
@@ -190,7 +219,7 @@ def test_a_crash_at_any_write_of_a_cut_over_leaves_one_version_whole(step: int, 
         whole = {w: v for w, v in whole.items() if w[1] < 20 * SECOND} | {
             w: v for w, v in expected(rows, OTHER).items() if w[1] >= 20 * SECOND
         }
-    assert {(one.key, one.start): dict(one.values) for one in job.said} == whole
+    assert {one.window: dict(one.values) for one in job.said} == whole
 
 
 @pytest.mark.parametrize("step", range(12))
@@ -213,7 +242,7 @@ def test_a_crash_at_any_write_of_rollback_is_completed(step: int, tmp_path: Path
     job.said = before
     job.run(OLD, BATCHES[1:], is_end=True)
     rows = [row for batch in BATCHES for row in batch]
-    assert {(one.key, one.start): dict(one.values) for one in job.said} == expected(rows, OLD)
+    assert {one.window: dict(one.values) for one in job.said} == expected(rows, OLD)
 
 
 def crash_at(step: int, patched: pytest.MonkeyPatch) -> None:

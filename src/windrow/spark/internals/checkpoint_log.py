@@ -7,7 +7,8 @@ the version of an entry is looked at before anything is taken from it, and one o
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from windrow.errors import JobError
@@ -58,8 +59,32 @@ class OffsetEntry:
 
     def text_at(self, now_ms: int) -> str:
         """The entry of another batch, which reads nothing more, at another time."""
-        about = json.dumps({**self.about, "batchTimestampMs": now_ms}, separators=(",", ":"))
-        return "\n".join([_VERSION, about, *self.lines])
+        return replace(self, about={**self.about, "batchTimestampMs": now_ms}).text
+
+    @property
+    def text(self) -> str:
+        return "\n".join([_VERSION, json.dumps(self.about, separators=(",", ":")), *self.lines])
+
+    def rearranged(self, places: Sequence[int | None]) -> OffsetEntry:
+        """The entry of other sources: what each of them was at before, None for those that are new.
+
+        >>> OffsetEntry({}, ("{}", "5")).rearranged([None, 0]).lines
+        ('-', '{}')
+        """
+        known = dict(enumerate(self.lines))
+        return replace(self, lines=tuple(_NOTHING if place is None else known.get(place, _NOTHING) for place in places))
+
+    def with_sources(self, count: int, *, has_last: bool) -> OffsetEntry:
+        """The entry with so many sources and one more, or without that one. Of one that is new nothing has been read.
+
+        >>> OffsetEntry({}, ("{}", "5")).with_sources(1, has_last=False).lines
+        ('{}',)
+        >>> OffsetEntry({}, ("{}",)).with_sources(1, has_last=True).lines
+        ('{}', '-')
+        """
+        if len(self.lines) not in (count, count + 1) or len(self.lines) == count + has_last:
+            return self
+        return replace(self, lines=(*self.lines[:count], *((_NOTHING,) if has_last else ())))
 
 
 def need_version(line: str, place: str) -> None:
