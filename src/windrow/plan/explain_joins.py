@@ -83,7 +83,7 @@ def side_json(side: Side) -> dict[str, Any]:
         "input": side.input,
         "prefix": side.prefix,
         "columns": [_column_json(column) for column in side.columns],
-        "asked": [_column_json(column) for column in side.asked],
+        "asked": [_column_json(column) for column in side.compared],
         "filter": None if side.where is None else as_written(side.where),
     }
 

@@ -26,12 +26,12 @@ def filters_of(select: Select, inputs: tuple[JoinInput, ...], *, is_strict: bool
     return push_filters(inputs[0].alias, steps, select.where, may_move=may_move)
 
 
-def with_asked_columns(inputs: tuple[JoinInput, ...], select: Select) -> tuple[JoinInput, ...]:
+def with_selected_columns(inputs: tuple[JoinInput, ...], select: Select) -> tuple[JoinInput, ...]:
     """An input of which no row was seen has the columns that are asked of it: they are NULL, if it ever comes to that."""
     if all(given.columns for given in inputs):
         return inputs
-    asked = [node.name for node in _asking(select) if isinstance(node, Column)]
-    return tuple(given if given.columns else replace(given, columns=_asked_of(given, asked)) for given in inputs)
+    selected = [node.name for node in _asking(select) if isinstance(node, Column)]
+    return tuple(given if given.columns else replace(given, columns=_selected_of(given, selected)) for given in inputs)
 
 
 def _asking(select: Select) -> Iterator[Node]:
@@ -42,8 +42,8 @@ def _asking(select: Select) -> Iterator[Node]:
             yield from walk(join.on)
 
 
-def _asked_of(given: JoinInput, asked: list[str]) -> tuple[ColumnDef, ...]:
+def _selected_of(given: JoinInput, selected: list[str]) -> tuple[ColumnDef, ...]:
     prefix = f"{given.alias}."
     known = {column.name for column in given.physical}
-    names = dict.fromkeys(name.removeprefix(prefix) for name in asked if name.startswith(prefix) and name not in known)
+    names = dict.fromkeys(name.removeprefix(prefix) for name in selected if name.startswith(prefix) and name not in known)
     return tuple(ColumnDef(name, UNKNOWN) for name in names)

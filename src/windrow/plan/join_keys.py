@@ -83,8 +83,8 @@ def physical(side: Side) -> tuple[ColumnDef, ...]:
     return JoinInput(side.prefix, side.input, side.columns, False).physical
 
 
-def pruned(side: Side, kept: set[str], asked: set[str], where: Expr | None) -> Side:
-    """Rows wait in memory with what is asked of them later (``kept``); what is only asked as they come (``asked``) is not kept."""
+def pruned(side: Side, kept: set[str], compared: set[str], where: Expr | None) -> Side:
+    """Rows wait in memory with what is read of them later (``kept``); what is only ``compared`` as they come is not kept."""
     if side.prefix is None:
         return replace(side, columns=tuple(c for c in side.columns if c.name in kept), where=where)
     every = JoinInput(side.prefix, side.input, side.columns, False).physical
@@ -93,4 +93,4 @@ def pruned(side: Side, kept: set[str], asked: set[str], where: Expr | None) -> S
     def own(wanted: set[str]) -> tuple[ColumnDef, ...]:
         return tuple(replace(c, name=c.name[start:]) for c in every if c.name in wanted)
 
-    return replace(side, columns=own(kept), asked=own(asked - kept), where=where)
+    return replace(side, columns=own(kept), compared=own(compared - kept), where=where)

@@ -22,7 +22,7 @@ from windrow.model.types import INT, TIMESTAMP, TIMESTAMP_NTZ
 from windrow.model.window import DeadLetterLate, DropLate, EventTime, UpdatePrevious, WindowClause
 from windrow.model.window_kinds import FixedKind
 from windrow.plan.asof_joining import newest_row, plan_asof
-from windrow.plan.join_filters import filters_of, with_asked_columns
+from windrow.plan.join_filters import filters_of, with_selected_columns
 from windrow.plan.join_keys import JoinSides, physical, pruned
 from windrow.plan.join_names import JoinedColumns, JoinInput
 from windrow.plan.pushdown import Pushed, columns_of
@@ -56,7 +56,7 @@ class Joined:
 def plan_joins(name: str, select: Select, options: Options, inputs: tuple[JoinInput, ...], views: tuple[JoinInput, ...] = ()) -> Joined:
     """``select`` is bound; ``views`` are what its lateral views add to the joined rows."""
     columns = JoinedColumns.of((*inputs, *views))
-    inputs = with_asked_columns(inputs, select)
+    inputs = with_selected_columns(inputs, select)
     pushed = filters_of(select, inputs, is_strict=is_strict(options))
     select, beside = replace(select, where=pushed.where), frozenset[str]()
     flat = replace(select, source=None, joins=())
@@ -260,14 +260,14 @@ class _Chain:
     def _pruned(
         self, sides: tuple[Side, Side], position: int, keys: tuple[tuple[Expr, Expr], ...], times: tuple[Expr, Expr], residual: Expr | None
     ) -> tuple[Side, Side]:
-        """The sides with the columns that are kept and those that are only asked of rows as they come, and their filters."""
+        """The sides with the columns that are kept and those that are only compared as rows come, and their filters."""
         later = [condition for condition in (residual, self.since) if condition is not None]
         kept = columns_of([self.flat]) | columns_of(later) | self._later_conditions(position)
         filters = self.pushed.filters[position - 1]
         found = []
         for index, (side, where) in enumerate(zip(sides, (all_of(filters.left), all_of(filters.right)), strict=True)):
-            asked = columns_of([*(pair[index] for pair in keys), times[index], *([] if where is None else [where])])
-            found.append(pruned(side, kept, asked, where))
+            compared = columns_of([*(pair[index] for pair in keys), times[index], *([] if where is None else [where])])
+            found.append(pruned(side, kept, compared, where))
         return found[0], found[1]
 
     @property

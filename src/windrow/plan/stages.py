@@ -306,8 +306,8 @@ class Side:
     input: str
     prefix: str | None
     columns: tuple[ColumnDef, ...]
-    # Columns that are asked of rows as they come, by keys, times and ``where``, and that nobody asks for later.
-    asked: tuple[ColumnDef, ...] = ()
+    # Columns that keys, times and ``where`` read of rows as they come, and that nobody reads later.
+    compared: tuple[ColumnDef, ...] = ()
     # A filter that acts on the rows of this side before the join.
     where: Expr | None = None
 

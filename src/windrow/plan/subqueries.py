@@ -165,8 +165,8 @@ class _Told:
 
 def _empty(select: Select, alias: str) -> Select:
     """Stands for a table of which no row and no column was ever seen."""
-    asked = {node.name.lower() for node in walk(select) if isinstance(node, Column) and node.qualifier in (None, alias)}
-    return Select(tuple(SelectItem(Literal(None), name) for name in sorted(asked)) or (SelectItem(Literal(1)),), where=Literal(False))
+    selected = {node.name.lower() for node in walk(select) if isinstance(node, Column) and node.qualifier in (None, alias)}
+    return Select(tuple(SelectItem(Literal(None), name) for name in sorted(selected)) or (SelectItem(Literal(1)),), where=Literal(False))
 
 
 # The fields of a stage that are about what it makes of rows, and not about the rows it is given.

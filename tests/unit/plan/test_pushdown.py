@@ -71,4 +71,4 @@ def test_only_what_somebody_asks_for_later_is_kept() -> None:
     join = joins("JOIN b WITHIN 5s ON a.k = b.k AND a.x + b.x > 3 WHERE b.y = 'z'")[0]
     assert [column.name for column in join.left.columns] == ["k", "x"]
     assert [column.name for column in join.right.columns] == ["x"]
-    assert {column.name for column in join.right.asked} >= {"k", "y"}
+    assert {column.name for column in join.right.compared} >= {"k", "y"}

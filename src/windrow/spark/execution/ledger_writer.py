@@ -135,8 +135,8 @@ class LedgerWriter:
         """
         by = [JUDGED, SOURCE_PARTITION, ROW]
         behind = rows[BEHIND].cast(pa.int64())
-        asked = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
-        found = asked.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
+        counted = rows.select([*by, GREATEST]).append_column(BEHIND, behind)
+        found = counted.group_by(by).aggregate([([], "count_all"), (GREATEST, "max"), (BEHIND, "sum")])
         maxima = self.record_fates(read, {}, found.rename_columns([*by, ROWS_COUNT, GREATEST, BEHIND]), given, result)
         return rows.filter(pc.equal(rows[JUDGED], Fate.OK.value)).drop_columns([name for name in RIDING if name != ROW]), maxima
 

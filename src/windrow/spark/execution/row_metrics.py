@@ -57,14 +57,14 @@ class RowMetrics:
 
     def _wanted(self, table: pa.Table, metrics: list[Metric]) -> dict[int, pa.ChunkedArray]:
         """For every metric with a condition, whether it is about each row."""
-        asked = [number for number, metric in enumerate(metrics) if metric.condition is not None or metric.sample_rate < 1]
-        if not asked or not table.num_rows:
+        conditional = [number for number, metric in enumerate(metrics) if metric.condition is not None or metric.sample_rate < 1]
+        if not conditional or not table.num_rows:
             return {}
         numbered = table.append_column(_ROW, pa.array(range(table.num_rows), pa.int64()))
         frame = self._spark.createDataFrame(numbered).coalesce(1)
-        columns = [f"{_counts(metrics[number], frame, without=(_ROW,))} AS _c{number}" for number in asked]
+        columns = [f"{_counts(metrics[number], frame, without=(_ROW,))} AS _c{number}" for number in conditional]
         told = frame.selectExpr(_ROW, *columns).toArrow().sort_by(_ROW)
-        return {number: told[f"_c{number}"] for number in asked}
+        return {number: told[f"_c{number}"] for number in conditional}
 
 
 def _counts(metric: Metric, frame: DataFrame, without: tuple[str, ...] = ()) -> str:

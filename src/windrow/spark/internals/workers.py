@@ -85,8 +85,8 @@ def _here(program: str) -> WorkerPython:
     if found is None:
         return WorkerPython("this machine", program, why_not="there is no such program")
     try:
-        asked = subprocess.run([found, "-c", _ASK, *ASKED_FOR], capture_output=True, text=True, timeout=_SECONDS_HERE, check=True)
-        told, version, missing = json.loads(asked.stdout)
+        answer = subprocess.run([found, "-c", _ASK, *ASKED_FOR], capture_output=True, text=True, timeout=_SECONDS_HERE, check=True)
+        told, version, missing = json.loads(answer.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return WorkerPython("this machine", program, why_not=str(error).splitlines()[0])
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"

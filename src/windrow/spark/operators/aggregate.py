@@ -111,8 +111,8 @@ class AggregateOperator(Operator[Aggregate]):
             return backend.gather(rows, sql, run.batch.batch_id, is_strict=stage.is_strict, unmerged_upto=unmerged_upto)
 
         def ask(rows: LazyRelation) -> Gathered:
-            asked = replace(request, columns=rows.columns)
-            return self._pass.ask(asked, run, partial(gather, rows)) if runs is None else self._pass.run_up(asked, rows, runs)
+            own_request = replace(request, columns=rows.columns)
+            return self._pass.ask(own_request, run, partial(gather, rows)) if runs is None else self._pass.run_up(own_request, rows, runs)
 
         found = self._pass.scan(given, ask, run)
         if self.spec.choice(Merge) is not None:

@@ -80,7 +80,7 @@ def side_frame(frame: DataFrame, stage: StreamJoin, index: int, watermark_before
     A row that the filter of its side leaves out has nothing but its fate.
     """
     side = (stage.left, stage.right)[index]
-    everything = qualified(frame, replace(side, columns=(*side.columns, *side.asked)), also)
+    everything = qualified(frame, replace(side, columns=(*side.columns, *side.compared)), also)
     if side.where is not None:
         everything = everything.selectExpr("*", f"coalesce({to_sql(side.where)}, false) AS {_PASSES}")
 

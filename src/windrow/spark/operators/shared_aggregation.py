@@ -50,8 +50,8 @@ class SharedPass:
                 return Gathered(found.table, is_merged=found.is_merged)
 
             def ask(rows: LazyRelation) -> Gathered:
-                asked = replace(request, columns=rows.columns, takes_headers=False)
-                return self.own.ask(asked, run, partial(gather, rows))
+                own_request = replace(request, columns=rows.columns, takes_headers=False)
+                return self.own.ask(own_request, run, partial(gather, rows))
 
             gathered = self.own.scan(given, ask, run)
             for member in members:

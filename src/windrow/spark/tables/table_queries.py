@@ -26,22 +26,22 @@ class TableQueries:
         self._spark = spark
         self._known: dict[TableRows, tuple[list[DataFrame], DataFrame]] = {}
 
-    def rows(self, asked: TableRows, table: Callable[[str], DataFrame], *, is_strict: bool) -> DataFrame:
+    def rows(self, query: TableRows, table: Callable[[str], DataFrame], *, is_strict: bool) -> DataFrame:
         """``table`` gives a table as it stands now."""
-        read = [table(name) for name in asked.tables]
-        made_of, found = self._known.get(asked, ([], None))
+        read = [table(name) for name in query.tables]
+        made_of, found = self._known.get(query, ([], None))
         if found is None or any(now is not then for now, then in zip(read, made_of, strict=True)):
-            with _views(asked.tables, read) as views, strictness(self._spark, is_strict):
-                rows = self._spark.sql(query_sql(transform(asked.query, lambda node: _viewed(node, views)))).toDF(*asked.columns)
+            with _views(query.tables, read) as views, strictness(self._spark, is_strict):
+                rows = self._spark.sql(query_sql(transform(query.query, lambda node: _viewed(node, views)))).toDF(*query.columns)
                 found = self._spark.createDataFrame(rows.toArrow()).coalesce(1)
-            self._known[asked] = read, found
+            self._known[query] = read, found
         return found
 
 
 @contextmanager
 def _views(names: tuple[str, ...], frames: list[DataFrame]) -> Iterator[dict[str, str]]:
     """Global temporary views of tables: what a query over tables reads."""
-    views = {name: f"windrow_asked_{next(_numbers)}" for name in names}
+    views = {name: f"windrow_query_{next(_numbers)}" for name in names}
     for name, frame in zip(names, frames, strict=True):
         frame.createOrReplaceGlobalTempView(views[name])
     try:
