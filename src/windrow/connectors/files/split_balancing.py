@@ -12,25 +12,25 @@ _LEAST = 4 << 20
 _A_CORE = 2
 
 
-def in_shares(splits: Sequence[Split], shares: int) -> Iterator[list[Split]]:
-    """The same bytes in the same order, cut into so many shares.
+def balanced(splits: Sequence[Split], tasks: int) -> Iterator[list[Split]]:
+    """The same bytes in the same order, cut for so many tasks.
 
-    >>> list(in_shares([Split(0, 0, 4), Split(1, 10, 2)], 2))
+    >>> list(balanced([Split(0, 0, 4), Split(1, 10, 2)], 2))
     [[Split(piece=0, start=0, length=3)], [Split(piece=0, start=3, length=1), Split(piece=1, start=10, length=2)]]
     """
     total = sum(one.length for one in splits)
-    ends = [total * (number + 1) // shares for number in range(shares)]
-    share: list[Split] = []
+    ends = [total * (number + 1) // tasks for number in range(tasks)]
+    task: list[Split] = []
     done = 0
     for piece, start, length in splits:
         at, left = start, length
         while left:
             taken = min(left, ends[0] - done)
-            share.append(Split(piece, at, taken))
+            task.append(Split(piece, at, taken))
             at, left, done = at + taken, left - taken, done + taken
             if done == ends[0]:
-                yield share
-                share, ends = [], ends[1:]
+                yield task
+                task, ends = [], ends[1:]
 
 
 def even_splits(splits: Sequence[Split], cores: int) -> list[list[Split]] | None:
@@ -38,5 +38,5 @@ def even_splits(splits: Sequence[Split], cores: int) -> list[list[Split]] | None
 
     >>> even_splits([Split(0, 0, 100)], 2)
     """
-    shares = min(cores * _A_CORE, sum(one.length for one in splits) // _LEAST)
-    return None if shares < 2 else list(in_shares(splits, shares))
+    tasks = min(cores * _A_CORE, sum(one.length for one in splits) // _LEAST)
+    return None if tasks < 2 else list(balanced(splits, tasks))

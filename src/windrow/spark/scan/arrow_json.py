@@ -78,20 +78,20 @@ def decode_rows(texts: pa.Array, struct: pa.StructType) -> pa.Array:
     """What each text holds, or NULL for those that are left to Spark. The last field of the struct is no part of the text."""
     looks_whole = pc.fill_null(pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}")), False)
     if pc.all(looks_whole, min_count=0).as_py():
-        return _in_shares(texts, struct)
-    decoded = _in_shares(texts.filter(looks_whole), struct)
+        return _in_halves(texts, struct)
+    decoded = _in_halves(texts.filter(looks_whole), struct)
     place = pc.subtract(pc.cumulative_sum(looks_whole.cast(pa.int64())), 1)
     return decoded.take(pc.if_else(looks_whole, place, pa.scalar(None, pa.int64())))
 
 
-def _in_shares(texts: pa.Array, struct: pa.StructType) -> pa.Array:
+def _in_halves(texts: pa.Array, struct: pa.StructType) -> pa.Array:
     count = len(texts)
     decoded = _decoded(texts, struct) if count else None
     if decoded is not None:
         return decoded
     if count <= _SMALLEST:
         return pa.nulls(count, struct)
-    return pa.concat_arrays([_in_shares(texts[: count // 2], struct), _in_shares(texts[count // 2 :], struct)])
+    return pa.concat_arrays([_in_halves(texts[: count // 2], struct), _in_halves(texts[count // 2 :], struct)])
 
 
 def _decoded(texts: pa.Array, struct: pa.StructType) -> pa.Array | None:
