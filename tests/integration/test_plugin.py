@@ -49,6 +49,18 @@ def test_the_example_runs_as_its_readme_says(programs: Path, tmp_path: Path) -> 
     assert all(30 <= kmh <= 90 for _, kmh in rows)
 
 
+def test_it_passes_the_contract(programs: Path, tmp_path: Path) -> None:
+    python, wanted = programs / "python", ROOT / "requirements-dev.lock"
+    names = ("pytest", "iniconfig", "pluggy", "packaging", "pygments")
+    pinned = [line.split()[0] for line in wanted.read_text(encoding="utf-8").splitlines() if line.split("==")[0] in names]
+    _run(UV, "pip", "install", "-q", "--python", python, "--no-deps", *pinned)
+    told = _run(
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", f"--basetemp={tmp_path / 'run'}", "examples/plugin/tests"
+    )
+    assert " passed" in told
+    assert "failed" not in told
+
+
 def test_without_the_package_the_file_is_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "windrow", "check", "examples/plugin/speeds.sql"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from windrow.connectors.files.runtime import committed_files
-from windrow.testing.contracts import AggregateContract, SinkContract, TableSourceContract
+from windrow.testing.contracts import AggregateContract, SinkContract, StreamSourceContract, TableSourceContract
 
 
 class TestFilesSink(SinkContract):
@@ -30,6 +31,40 @@ class TestFilesTable(TableSourceContract):
 
     def fill(self, folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         (folder / "rows.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+class _FilesStream(StreamSourceContract):
+    connector = "files"
+
+    def options(self, folder: Path) -> Mapping[str, str]:
+        return {"path": str(folder / "in"), "format": self.format}
+
+    def append(self, folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        (folder / "in").mkdir(exist_ok=True)
+        number = len(list((folder / "in").iterdir()))
+        place = folder / "in" / f"{number}.{self.format}"
+        self.write(place, rows)
+        # The order of files is that of their seconds.
+        os.utime(place, (1_700_000_000 + number, 1_700_000_000 + number))
+
+    format: ClassVar[str]
+
+    def write(self, place: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        raise NotImplementedError
+
+
+class TestJsonStream(_FilesStream):
+    format = "json"
+
+    def write(self, place: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        place.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+class TestCsvStream(_FilesStream):
+    format = "csv"
+
+    def write(self, place: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        place.write_text("k,v\n" + "".join(f"{row['k']},{'' if row['v'] is None else row['v']}\n" for row in rows))
 
 
 class TestMean(AggregateContract):

@@ -1,4 +1,4 @@
-"""SQLite as a sink and as reference data."""
+"""SQLite as a sink, as reference data and as a stream."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class SqliteConnector(Connector):
         path, table = Path(request.options["path"]), request.options["table"]
         if not path.exists():
             raise NotThereError("SQLITE1", f"there is no database {path}", "make it, or mend 'path'")
+        if not request.is_table:
+            return self._stream(spark, request)
         names = [column.name for column in request.columns]
         types = ", ".join(f"`{column.name}` {column.type}" for column in request.columns)
         with closing(sqlite3.connect(path)) as database:
@@ -34,6 +36,19 @@ class SqliteConnector(Connector):
                 raise UsageError("SQLITE2", f"{path}: {error}", "declare the columns that the table has") from error
         numbered = [(*row, number, number) for number, row in enumerate(rows)]
         frame = spark.createDataFrame(numbered, f"{types}, `{SEQ}` BIGINT, `_offset` BIGINT")
+        return SourceStream(frame, 1, None, {**NO_PROVENANCE, "_topic": "CAST(NULL AS STRING)"})
+
+    def _stream(self, spark: SparkSession, request: SourceRequest) -> SourceStream:
+        from windrow_sqlite.stream import FORMAT, TableStream
+
+        spark.dataSource.register(TableStream)
+        types = ", ".join(f"`{column.name}` {column.type}" for column in request.columns)
+        options = {
+            "path": request.options["path"],
+            "table": request.options["table"],
+            "schema": f"{types}, `{SEQ}` BIGINT, `_offset` BIGINT",
+        }
+        frame = spark.readStream.format(FORMAT).options(**options).load()
         return SourceStream(frame, 1, None, {**NO_PROVENANCE, "_topic": "CAST(NULL AS STRING)"})
 
     def open_sink(self, spark: SparkSession, request: SinkRequest) -> Sink:
