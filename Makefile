@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: bench-against changes docs help setup demo test lint types unit integration storage chaos slow test-random test-alone fuzz conformance-all test-spark42 bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
+.PHONY: fuzz-api bench-against changes docs help setup demo test lint types unit integration storage chaos slow test-random test-alone fuzz conformance-all test-spark42 bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ fuzz:  ## 100,000 texts, wrong and right, for the parser, the checks and the for
 
 conformance-all:  ## every case through Structured Streaming, from JSON lines and Parquet, with the fast paths on and off; takes an hour
 	@$(BOOT) python -- -m pytest -q -m conformance_all -o faulthandler_timeout=0 tests/spark/test_cases.py
+
+fuzz-api:  ## the server's API, asked 100,000 times whatever comes; takes half an hour
+	@WINDROW_FUZZ_EXAMPLES=$${WINDROW_FUZZ_EXAMPLES:-1400} $(BOOT) python -- -m pytest -q -s -o faulthandler_timeout=0 tests/integration/test_fuzzed_api.py
 
 chaos:  ## kills, restarts and torn files; takes minutes
 	@$(BOOT) python -- -m pytest -q -s -m chaos -o faulthandler_timeout=0 tests/chaos

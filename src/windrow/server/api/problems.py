@@ -65,6 +65,6 @@ def add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> JSONResponse:
-        told = problem(error.status_code, "", str(error.detail))
+        told = problem(error.status_code, "WR926" if error.status_code in (400, 404, 405) else "", str(error.detail))
         told.headers.update(error.headers or {})
         return told

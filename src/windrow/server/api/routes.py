@@ -40,7 +40,7 @@ from windrow.server.service import Job, Service
 from windrow.server.texts import Text, read_files
 from windrow.server.tokens import ADMIN, DATA, DEPLOY, OPERATE, READ, find_token, new_token
 
-REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (401, 403, 404, 409, 411, 413, 421, 422, 429, 503)}
+REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 409, 411, 413, 421, 422, 429, 503)}
 _PAUSE = 0.5
 _BEAT = 15.0
 
