@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """From a fresh checkout to a running Windrow: ``python3 bootstrap.py demo``. Needs Python 3.11 or newer, and nothing else.
 
-    demo        set up, then run ``windrow demo``
+    demo        set up, then run ``windrow demo``; ``demo --server`` shows the server with three jobs
     test        set up, then run every check and test (what the CI calls); arguments that follow go to pytest
     setup       make the environment, install the packages, find or install Java
     run         set up, then run ``windrow`` with the arguments that follow:  bootstrap.py run -- --help

@@ -58,6 +58,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Stop a job of a server after its batch and keep its Spark ready; windrow start goes on at once.",
     ),
     "restart": ("deployments:restart", "Stop a job of a server and start it again."),
+    "bundle": (
+        "bundle:write_bundle",
+        "Pack all that helps to understand a job into one zip, without secrets; the page of a server opens it.",
+    ),
     "logs": ("deployments:logs", "Print the end of the log of a server's job."),
     "demo": ("run:demo", "Watch it work: candles over made-up trades, some of them late, some broken."),
 }

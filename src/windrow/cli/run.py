@@ -110,8 +110,17 @@ def demo(
         str | None,
         typer.Option("--postgres-url", help="The database of that table; else a server of its own.", metavar="URL", show_default=False),
     ] = None,
+    server: Annotated[bool, typer.Option("--server", help="A server with its page and three jobs, until Ctrl-C.")] = False,
 ) -> None:
     """Watch it work: candles over made-up trades, some of them late, some broken."""
+    if server:
+        from windrow.cli.demo_server import run_server_demo
+        from windrow.errors import UsageError
+
+        if kafka or postgres or postgres_url is not None:
+            raise UsageError(codes.CONFLICT, "--server excludes --kafka and --postgres", "windrow demo --server")
+        run_server_demo()
+        return
     from windrow.cli.demo import run_demo
 
     run_demo(kafka=kafka, postgres=postgres, postgres_url=postgres_url)

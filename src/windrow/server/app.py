@@ -17,6 +17,7 @@ from fastapi.staticfiles import StaticFiles
 from windrow.server.alert_settings import AlertSettings
 from windrow.server.alerting import Alerting
 from windrow.server.api.alerts import alerts
+from windrow.server.api.bundles import bundles
 from windrow.server.api.changes import changes
 from windrow.server.api.health import health
 from windrow.server.api.live import live_stream
@@ -62,7 +63,7 @@ def make_app(
     app.add_middleware(Guard, hosts=hosts, known=app.state.known, rate=rate)
     add_problems(app)
     shown = masked_json(service.secrets)
-    for router in (api, texts, together, views, live_stream, changes, alerts, health):
+    for router in (api, texts, together, views, live_stream, changes, alerts, bundles, health):
         for route in router.routes:
             if isinstance(route, APIRoute) and (scopes := scopes_of(route)):
                 route.openapi_extra = {"security": [{"bearer": list(scopes)}, {"cookie": list(scopes)}]}

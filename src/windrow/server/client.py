@@ -179,6 +179,13 @@ class Client:
             raise JobError(str(error.get("code", "WR941")), str(error.get("title", told["step"])), error.get("hint"))
         return told
 
+    def bundle(self, name: str) -> bytes:
+        """A zip that helps somebody else to understand the job."""
+        status, told = self._raw("GET", f"/deployments/{_in_path(name)}/bundle.zip", None, None)
+        if status >= 400:
+            raise _refusal(status, json.loads(told) if told else {})
+        return told
+
     # Alerts
 
     def alerts(self, *, every: bool = False, job: str | None = None) -> list[dict[str, Any]]:
@@ -320,23 +327,26 @@ class Client:
         return found
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, more: Mapping[str, str] | None = None) -> Any:
+        status, text = self._raw(method, path, body, more)
+        told = json.loads(text) if text else None
+        if status >= 400:
+            raise _refusal(status, told if isinstance(told, dict) else {})
+        return told
+
+    def _raw(self, method: str, path: str, body: Mapping[str, Any] | None, more: Mapping[str, str] | None) -> tuple[int, bytes]:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._netloc, timeout=_TIMEOUT)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **(more or {})}
         try:
             connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
-            text = answer.read()
+            return answer.status, answer.read()
         except OSError as error:
             raise UsageError(
                 "WR933", f"the server {self.url} does not answer: {error}", "windrow serve starts one on this machine"
             ) from error
         finally:
             connection.close()
-        told = json.loads(text) if text else None
-        if answer.status >= 400:
-            raise _refusal(answer.status, told if isinstance(told, dict) else {})
-        return told
 
 
 def _refusal(status: int, told: Mapping[str, Any]) -> Exception:

@@ -99,13 +99,16 @@ def analysis_of(observed: ObservedJob, newest: int, after: int = -1) -> Analysis
     return analyze(observed.job, records) if records else None
 
 
-def analyses(file: JobFile, newest: int, after: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
-    """What ``explain --analyze`` and ``advise`` say, as figures and as text; of the batches ``after`` one of each job."""
+def analyses(file: JobFile, newest: int, after: Mapping[str, int] | None = None, *, with_keys: bool = True) -> list[dict[str, Any]]:
+    """What ``explain --analyze`` and ``advise`` say, as figures and as text; of the batches ``after`` one of each job.
+
+    Keys of groups are data, and may be unwanted.
+    """
     told = []
     for observed in file.observed:
         analysis = analysis_of(observed, newest, (after or {}).get(observed.job.name, -1))
         if analysis is not None:
-            found = findings(analysis, observed.heaviest())
+            found = findings(analysis, observed.heaviest() if with_keys else {})
             told.append({**analysis_json(analysis, found), "text": analysis_text(analysis, found), "late": list(_late(analysis))})
     return told
 

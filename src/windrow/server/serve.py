@@ -160,6 +160,8 @@ def _listening(request: ServeRequest) -> Iterator[socket.socket]:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((request.host, request.port))
+        # Whoever is told the address may call at once, and waits until the server is ready.
+        listener.listen(128)
     except OSError as error:
         listener.close()
         hint = f"--port {request.port + 1}, or end the other program"

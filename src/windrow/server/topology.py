@@ -15,8 +15,11 @@ from windrow.server.service import Service
 
 
 def topology(service: Service, name: str, newest: int) -> dict[str, Any]:
+    return topology_of(job_file(service, name), newest)
+
+
+def topology_of(file: JobFile, newest: int) -> dict[str, Any]:
     """Nodes in the order in which rows flow, with sums over the newest batches of the last run; None while unknown."""
-    file = job_file(service, name)
     begun = {observed.job.name: analysis_of(observed, newest) for observed in file.observed}
     jobs = [_job(file, job, begun.get(job.name)) for job in file.compiled.plan.jobs]
     return {

@@ -112,7 +112,7 @@ def list_alerts(judged: Judged, _: Reader, state: State = None, job: Job = None,
     standing = Standing(active, judged.book.silences(now), now)
     over = judged.book.over(limit, job) if state in (None, RESOLVED) else []
     found = [one for one in [*reversed(active), *over] if state in (None, one.state) and job in (None, one.job)]
-    return [_alert(one, standing) for one in found[:limit]]
+    return [alert_shape(one, standing) for one in found[:limit]]
 
 
 @alerts.post("/alerts/{alert_id}/ack", summary="Somebody takes it on: it is not told again")
@@ -126,7 +126,7 @@ def acknowledge(alert_id: str, judged: Judged, service: Asked, token: Operator) 
     service.registry.note(token.name, "acknowledge", found.job, found.rule)
     service.registry.add_event("alert.acknowledged", found.job, f"{found.rule} by {token.name}")
     now, active = now_millis(), judged.book.active()
-    return next(_alert(one, Standing(active, judged.book.silences(now), now)) for one in active if one.id == alert_id)
+    return next(alert_shape(one, Standing(active, judged.book.silences(now), now)) for one in active if one.id == alert_id)
 
 
 # Silences
@@ -215,7 +215,7 @@ def _rule(job: str, rule: AlertRule, changes: dict[str, RuleChange]) -> RuleShap
     return RuleShape(job=job, hold_seconds=(now or rule).hold, is_on=now is not None, **told)
 
 
-def _alert(alert: Alert, standing: Standing) -> AlertShape:
+def alert_shape(alert: Alert, standing: Standing) -> AlertShape:
     is_silenced = alert.state != RESOLVED and standing.silence(alert) is not None
     return AlertShape(**vars(alert), is_silenced=is_silenced, is_inhibited=standing.is_inhibited(alert))
 

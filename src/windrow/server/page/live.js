@@ -5,7 +5,7 @@ import { signal, batch } from "/page/vendor/signals.js";
 const POINTS = 90, EVENTS = 300;
 
 export const names = signal([]); // of all jobs, sorted
-export const connection = signal("connecting"); // connecting | live | lost
+export const connection = signal("connecting"); // connecting | live | lost | bundle
 export const watched = signal({ name: null, jobs: null }); // the own status of the job that is looked at
 export const events = signal([]); // newest first
 export const serverTime = signal(Date.now());
@@ -77,13 +77,24 @@ function open() {
 
 // Which job is looked at; null for none. The stream begins again where it is another one.
 export function watch(name) {
+  if (connection.value === "bundle") return;
   if (source !== null && wanted === name) return;
   wanted = name;
   watched.value = { name, jobs: null };
   open();
 }
 
+// What a support bundle says, in the place of the stream.
+export function showBundle(told, name) {
+  source?.close();
+  source = null;
+  wanted = name;
+  begin(told);
+  connection.value = "bundle";
+}
+
 export function stop() {
+  if (connection.value === "bundle") return;
   source?.close();
   source = null;
   connection.value = "connecting";

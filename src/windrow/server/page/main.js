@@ -17,10 +17,11 @@ const VIEWS = {
   lineage: view(() => import("/page/views/lineage.js").then((one) => one.WholeLineage)),
   deploy: view(() => import("/page/views/sql.js").then((one) => one.NewJob)),
   events: view(() => import("/page/views/events.js").then((one) => one.EventsAndAlerts)),
+  bundle: view(() => import("/page/views/bundle.js").then((one) => one.OpenBundle)),
   tokens: view(() => import("/page/views/tokens.js").then((one) => one.Tokens)),
 };
 const LINKS = { "": "Jobs", map: "Map", lineage: "Lineage", deploy: "New job", events: "Events and alerts", tokens: "Tokens and audit" };
-const SAID = { live: "live", connecting: "connecting …", lost: "no connection: numbers are old" };
+const SAID = { live: "live", connecting: "connecting …", lost: "no connection: numbers are old", bundle: "a bundle: nothing moves" };
 
 function useAddress() {
   const read = () => location.hash.replace(/^#\/?/, "").split("?")[0].split("/").map(decodeURIComponent);
@@ -43,7 +44,7 @@ function SignIn({ done }) {
   };
   return html`<main style="max-width:34rem;margin-top:8vh"><form class="card" onSubmit=${send}><h1 style="margin-bottom:.6rem">Sign in to Windrow</h1>
     <p>Give a token. <code>windrow serve</code> prints the file that the first one is in; others are made under <em>Tokens and audit</em>.</p>
-    <div class="bar" style="margin-top:1rem"><label style="flex:1">Token <input style="flex:1" type="password" autocomplete="current-password" required value=${token} onInput=${(event) => setToken(event.target.value)} /></label><button class="main">Sign in</button></div></form><${Trouble} of=${trouble} /></main>`;
+    <div class="bar" style="margin-top:1rem"><label style="flex:1">Token <input style="flex:1" type="password" autocomplete="current-password" required value=${token} onInput=${(event) => setToken(event.target.value)} /></label><button class="main">Sign in</button></div></form><${Trouble} of=${trouble} /><p class="small"><a href="#/bundle">Open a support bundle</a> without signing in.</p></main>`;
 }
 
 function Theme() {
@@ -73,13 +74,15 @@ function Page() {
   }, [first, looked]);
   if (trouble) return html`<main><${Trouble} of=${trouble} again=${look} /></main>`;
   if (who === undefined) return html`<main><${Loading} /></main>`;
+  const openedBundle = (note) => setWho({ name: `bundle of ${note.at.slice(0, 16).replace("T", " ")}`, scopes: note.has_rows ? ["read", "data"] : ["read"], isBundle: true });
+  if (who === null && first === "bundle") return html`<main id="main"><${VIEWS.bundle} done=${openedBundle} /></main>`;
   if (who === null) return html`<${SignIn} done=${look} />`;
   const Shown = first === "jobs" && !second ? Overview : VIEWS[first] ?? Overview;
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>To the content</a>
     <header class="top"><a class="brand" href="#/"><img src="/page/icon.svg" alt="" />Windrow</a>
-      <nav aria-label="Pages">${Object.entries(LINKS).map(([key, label]) => html`<a href=${`#/${key}`} aria-current=${(first === "jobs" ? "" : first) === key ? "page" : null}>${label}</a>`)}</nav>
-      <${Pulse} /><${Theme} /><span class="small quiet who" title=${`may ${who.scopes.join(", ")}`}>${who.name}</span><button onClick=${() => remove("/session").then(() => setWho(null))}>Sign out</button></header>
-    <main id="main" tabindex="-1"><${Shown} key=${looked ?? first} name=${second} tab=${third} who=${who} /></main>`;
+      <nav aria-label="Pages">${Object.entries(LINKS).filter(([key]) => !who.isBundle || ["", "events"].includes(key)).map(([key, label]) => html`<a href=${`#/${key}`} aria-current=${(first === "jobs" ? "" : first) === key ? "page" : null}>${label}</a>`)}</nav>
+      <${Pulse} /><${Theme} /><span class="small quiet who" title=${`may ${who.scopes.join(", ")}`}>${who.name}</span>${who.isBundle ? html`<button onClick=${() => { location.hash = ""; location.reload(); }}>Close the bundle</button>` : html`<button onClick=${() => remove("/session").then(() => setWho(null))}>Sign out</button>`}</header>
+    <main id="main" tabindex="-1"><${Shown} key=${looked ?? first} name=${second} tab=${third} who=${who} done=${openedBundle} /></main>`;
 }
 
 const root = document.getElementById("page");
