@@ -96,6 +96,8 @@ class Reconciler:
         self._wake = threading.Event()
         self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE, "windrow-ask")
         self._thread: threading.Thread | None = None
+        # What else a registry that is new must be told.
+        self.mended: Callable[[], object] = lambda: None
 
     # From outside
 
@@ -164,6 +166,7 @@ class Reconciler:
             if self._registry.database.mend():
                 self._registry.add_event("registry.lost", "", "it was gone or spoiled, and is made anew from the folders", "error")
                 find_jobs(self._root, self._registry)
+                self.mended()
             self._look()
         except LOST as error:
             LOG.warning("the registry does not answer: %s", error, extra={"windrow": {}})

@@ -81,6 +81,7 @@ def serve(request: ServeRequest, tell: Callable[[str, Path], None]) -> None:
         rate = Rate(request.rate, 3 * request.rate, request.rate / 5)
         app = make_app(Service(jobs, registry, reconciler), hosts, rate, told, request.settings)
         token = admin_token(registry, request.data)
+        reconciler.mended = lambda: admin_token(registry, request.data)
         reconciler.begin()
         app.state.changing.begin()
         app.state.alerting.begin()

@@ -135,3 +135,15 @@ def _next_server(before: Server) -> Server:
     programs = Programs(before.root.parent)
     programs.started = before.programs.started
     return make_server(before.root.parent, programs)
+
+
+def test_a_registry_that_is_lost_while_the_server_runs_is_told_the_rest(server: Server) -> None:
+    told: list[bool] = []
+    server.reconciler.mended = lambda: told.append(True)
+    server.reconciler.look()
+    assert told == []
+    for path in server.root.parent.glob("registry.db*"):
+        path.unlink()
+    server.reconciler.look()
+    server.reconciler.look()
+    assert told == [True]
