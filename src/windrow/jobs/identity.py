@@ -41,7 +41,7 @@ class Origin:
     def of(script: Script, plan: Plan) -> Origin:
         source = script.source
         told = plan_to_json(Plan((), plan.annotations, plan.metrics))
-        text = mask_options(source.text if source.written is None else source.written, is_secret_option)
+        text = mask_options(source.text if source.written is None else source.written, _is_secret)
         return Origin(text, tuple(told["annotations"]), tuple(told["metrics"]))
 
 
@@ -163,7 +163,7 @@ def _told(found: list[str]) -> str:
     return "; ".join(found[:_MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
 
 
-def is_secret_option(key: str) -> bool:
+def _is_secret(key: str) -> bool:
     """Whether any connector keeps the value of this option to itself."""
     wanted = key.lower()
     specs = [each for spec in CONNECTORS.values() for each in (*(spec.source or ()), *(spec.sink or ())) if each.is_secret]

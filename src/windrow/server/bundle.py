@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import platform
-import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,23 +17,18 @@ from importlib.metadata import version
 from typing import Any
 
 from windrow.errors import WindrowError
-from windrow.jobs.identity import is_secret_option
 from windrow.jobs.letters import LetterFilter
 from windrow.lineage import lineage_of
 from windrow.lineage.report import lineage_to_json
-from windrow.observe.logs import MASK, masked
+from windrow.observe.logs import masked
 from windrow.server import job_views, letters
 from windrow.server.job_views import JobFile
+from windrow.server.secrets import Secrets, shown_text
 from windrow.server.topology import topology_of
 from windrow.settings import environment
-from windrow.sql.masking import mask_options
 
 FORMAT = 1
 _BATCHES, _LETTERS = 500, 200
-_PLACEHOLDER = re.compile(r"\$\{(\w+)")
-_SECRET_NAME = re.compile(r"(?i)pass|secret|token|key|pwd|auth|credential|url|dsn")
-# A shorter value is found everywhere, and hides nothing.
-_LEAST_SECRET = 4
 _ALL = LetterFilter(frozenset(), frozenset(), None, None, None, True)
 README = """\
 A support bundle of the Windrow job {name}, made at {at}.
@@ -87,19 +81,12 @@ class Bundle:
 class Packing:
     """Gathers a bundle; every text that goes in has its secrets masked. One part that cannot be had keeps none of the others away."""
 
-    def __init__(self, name: str, *, with_rows: bool) -> None:
+    def __init__(self, name: str, secrets: Secrets, *, with_rows: bool) -> None:
         self.name, self.with_rows = name, with_rows
+        self._secrets = secrets
         self._answers: dict[str, Any] = {}
         self._texts: dict[str, str] = {}
         self._missing: dict[str, str] = {}
-        self._hidden: set[str] = set()
-
-    def hide_values(self, *texts: str) -> None:
-        """Those that the environment gives to placeholders of these texts: what is secret by its name goes nowhere."""
-        values = environment()
-        for name in (name for text in texts for name in _PLACEHOLDER.findall(text)):
-            if _SECRET_NAME.search(name) and len(values.get(name, "")) >= _LEAST_SECRET:
-                self._hidden.add(values[name])
 
     def answer(self, path: str, load: Load) -> None:
         try:
@@ -110,7 +97,8 @@ class Packing:
     def text(self, path: str, load: Callable[[], str], *, is_sql: bool = False) -> None:
         """Of SQL, secret options are masked already, and a placeholder tells nothing: only values are looked for."""
         try:
-            self._texts[path] = self._without_values(load()) if is_sql else self._text(load())
+            told = self._secrets.hidden(load())
+            self._texts[path] = told if is_sql else masked(told)
         except (WindrowError, OSError, ValueError) as error:
             self._missing[path] = self._text(str(error))
 
@@ -125,20 +113,7 @@ class Packing:
         return [self._clean(one) for one in told] if isinstance(told, list) else told
 
     def _text(self, text: str) -> str:
-        return masked(self._without_values(text))
-
-    def _without_values(self, text: str) -> str:
-        for value in sorted(self._hidden, key=len, reverse=True):
-            text = text.replace(value, MASK)
-        return text
-
-
-def sql_without_secrets(sql: str) -> str:
-    try:
-        return mask_options(sql, is_secret_option)
-    except WindrowError:
-        # A text that cannot even be cut into words: only what looks like a secret anywhere is masked.
-        return masked(sql)
+        return masked(self._secrets.hidden(text))
 
 
 def pack_views(packing: Packing, file: JobFile) -> None:
@@ -158,19 +133,20 @@ def pack_views(packing: Packing, file: JobFile) -> None:
 
 def pack_folder(file: JobFile, *, with_rows: bool) -> Bundle:
     """Of a job without a server: what its folder says, and enough around it for the page to show it."""
-    packing, at = Packing(file.name, with_rows=with_rows), int(datetime.now(UTC).timestamp() * 1000)
-    source = file.compiled.script.source
+    source, at = file.compiled.script.source, int(datetime.now(UTC).timestamp() * 1000)
     written = source.text if source.written is None else source.written
-    packing.hide_values(written)
+    secrets = Secrets(environment())
+    secrets.learn(written)
+    packing = Packing(file.name, secrets, with_rows=with_rows)
     known = {"owner": "", "team": "", "tags": [], "description": "", "version": 1, "desired": "stopped", "observed": "folder", "why": ""}
     job = {"name": file.name, "pipeline": file.name, "env": "", **known, "changed_at": at}
-    version = {"n": 1, "sql": sql_without_secrets(written), "project": "", "message": "", "author": "", "created_at": at}
+    version = {"n": 1, "sql": shown_text(written), "project": "", "message": "", "author": "", "created_at": at}
     numbers = dict.fromkeys(("rows_in", "rows_per_second", "dead_letters", "watermark", "lag_seconds", "batch_seconds", "committed_at"))
     live = {"seq": 0, "at": at, "jobs": [{**job, **numbers}], "watched": [], "events": []}
     packing.answer(f"/deployments/{file.name}", lambda: {**job, "jobs": []})
     packing.answer(f"/pipelines/{file.name}/versions", lambda: [version])
     packing.answer("/live", lambda: live)
-    packing.text(f"sql/{file.name}.sql", lambda: sql_without_secrets(written), is_sql=True)
+    packing.text(f"sql/{file.name}.sql", lambda: shown_text(written), is_sql=True)
     pack_views(packing, file)
     return packing.done()
 

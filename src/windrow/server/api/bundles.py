@@ -13,10 +13,11 @@ from windrow.server.alert_states import Standing
 from windrow.server.api.alerts import alert_shape
 from windrow.server.api.live import summary
 from windrow.server.api.routes import REFUSALS, Asked, Reader, job_shape, runs, versions
-from windrow.server.bundle import Packing, pack_views, sql_without_secrets
+from windrow.server.bundle import Packing, pack_views
 from windrow.server.job_views import job_file
 from windrow.server.processes import log_lines
 from windrow.server.registry import Token, now_millis
+from windrow.server.secrets import shown_project, shown_text
 from windrow.server.service import Service
 from windrow.server.tokens import DATA, may
 
@@ -40,24 +41,25 @@ def bundle(name: str, service: Asked, token: Reader) -> Response:
 
 def _packed(service: Service, name: str, token: Token) -> Packing:
     job, at = service.job(name), f"/deployments/{name}"
-    packing = Packing(name, with_rows=may(token, DATA))
     texts = service.versions(name)
-    packing.hide_values(*(one.sql for one in texts), *(one.project for one in texts))
+    for one in texts:
+        service.secrets.learn(one.sql)
+    packing = Packing(name, service.secrets, with_rows=may(token, DATA))
     packing.answer(at, lambda: jsonable_encoder(job_shape(job)))
     packing.answer(f"{at}/runs", lambda: jsonable_encoder(runs(name, service, token)))
     packing.answer(
         f"/pipelines/{job.pipeline.name}/versions",
-        lambda: [{**one.model_dump(), "sql": sql_without_secrets(one.sql)} for one in versions(name, service, token)],
+        lambda: [{**one.model_dump(), "sql": shown_text(one.sql)} for one in versions(name, service, token)],
     )
     packing.answer("/events", lambda: [vars(one) for one in service.registry.events(0, name, _EVENTS, newest=True)])
     packing.answer("/alerts", lambda: _alerts(service, name))
     packing.answer("/live", lambda: _live(service, name))
     pack_views(packing, job_file(service, name))
     for version in texts:
-        sql = sql_without_secrets(version.sql)
+        sql = shown_text(version.sql)
         packing.text(f"sql/{version.n:06d}.sql", partial(str, sql), is_sql=True)
         if version.project:
-            packing.text(f"sql/{version.n:06d}.windrow.yaml", partial(str, version.project), is_sql=True)
+            packing.text(f"sql/{version.n:06d}.windrow.yaml", partial(shown_project, version.project), is_sql=True)
     if packing.with_rows:
         packing.answer(f"{at}/logs", lambda: {"lines": service.log(name, _LOG_LINES)})
         for run in service.runs(name)[:_LOGS]:
