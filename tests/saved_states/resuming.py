@@ -17,7 +17,7 @@ from windrow.jobs.cut_overs import as_it_runs
 from windrow.jobs.identity import LETTERS, Origin, claim, parts_of, read_card
 from windrow.jobs.spill import SPILL
 from windrow.jobs.writer_choice import spill_folder
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.observe.row_metrics import totals_json
 from windrow.plan.stages import Job, Read
 from windrow.spark.execution.batch import BatchInput
@@ -109,7 +109,9 @@ class ResumedJob:
         self.job = as_it_runs(job, own, card)
         state, buckets = parts_of(card)
         self.store = StateStore(LocalFolder(self.path / state), SNAPSHOT_EVERY, meanings=column_meanings(self.job))
-        rules = StateBackendRules(str(self.path / buckets), StateHome(saved.home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
+        rules = StateBackendRules(
+            str(self.path / buckets), StateBackendSetting(saved.home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
+        )
         self._executor = BatchExecutor(spark, self.job, {read.name: (0,) for read in self.job.reads}, rules)
         newest = max((version.batch_id for version in self.store.versions()), default=-1)
         self._executor.state = self.store.load(newest, self._executor.steps)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from windrow.jobs.runner import start
 
 __all__ = ["Jobs", "RunOptions", "start"]
-_HOMES = {"Jobs": "handle", "RunOptions": "options", "start": "runner"}
+_MODULES = {"Jobs": "handle", "RunOptions": "options", "start": "runner"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f"windrow.jobs.{_HOMES[name]}"), name)
+    return getattr(import_module(f"windrow.jobs.{_MODULES[name]}"), name)

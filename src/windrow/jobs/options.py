@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from windrow.errors import UsageError
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 
 if TYPE_CHECKING:
     from windrow.plan.physical import RunWishes
@@ -61,9 +61,9 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         "100", "how many batches back the state can be read, and a job can be taken (`windrow state`)", example="500"
     ),
     "state.home": RunSetting(
-        StateHome.AUTO,
+        StateBackendSetting.AUTO,
         "where the state of windows and groups lives: in the driver, on the executors, or in the driver until it has grown too large",
-        tuple(StateHome),
+        tuple(StateBackendSetting),
         example="distributed",
     ),
     "state.resident.max_bytes": RunSetting(
@@ -180,7 +180,7 @@ class RunOptions:
         can_move = is_local(self.state, settings=self.settings)
         most, buckets = int(self.setting("state.resident.max_bytes")), int(self.setting("state.buckets"))
         has_fast_paths = self.has_fast_paths and self.master.startswith("local")
-        return RunWishes(StateFacts(self.state_home, can_move, most, buckets), has_fast_paths, self.mode != "continuous")
+        return RunWishes(StateFacts(self.state_backend, can_move, most, buckets), has_fast_paths, self.mode != "continuous")
 
     def setting(self, key: str) -> str:
         return self.settings.get(key, RUN_SETTINGS[key].default)
@@ -195,8 +195,8 @@ class RunOptions:
         return float(self.setting(STALLED))
 
     @property
-    def state_home(self) -> StateHome:
-        return StateHome(self.setting("state.home"))
+    def state_backend(self) -> StateBackendSetting:
+        return StateBackendSetting(self.setting("state.home"))
 
     @property
     def has_fast_paths(self) -> bool:

@@ -42,7 +42,7 @@ from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.stop_wishes import StopWatch
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import can_hold_state, check_workers
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.observe.event import INFO, Event
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
@@ -103,7 +103,7 @@ def start(
     running: list[RunningJob] = []
     try:
         _refuse_changed_file(session, compiled, options)
-        check_workers(session, compiled.plan.jobs, options.state_home)
+        check_workers(session, compiled.plan.jobs, options.state_backend)
         origin = Origin.of(compiled.script, compiled.plan)
         about = about_of(compiled.plan, options.environment, session.version)
         running.extend(RunningJob(session, job, options, on_load, origin, about) for job in compiled.plan.jobs)
@@ -272,17 +272,17 @@ class RunningJob:
 
     def _state_rules(self) -> StateBackendRules:
         """Executors write their share of the state themselves, so the folder must be one that all of them see."""
-        home, setting = self._options.state_home, self._options.setting
-        if home is StateHome.DISTRIBUTED and not self.folder.is_local:
+        backend, setting = self._options.state_backend, self._options.setting
+        if backend is StateBackendSetting.DISTRIBUTED and not self.folder.is_local:
             raise UsageError(
                 "WR806",
                 f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
                 "choose a shared folder with --state, or --set state.home=resident",
             )
-        may_move = self.folder.is_local and (home is not StateHome.AUTO or can_hold_state(self._spark))
+        may_move = self.folder.is_local and (backend is not StateBackendSetting.AUTO or can_hold_state(self._spark))
         return StateBackendRules(
             f"{self.folder.path}/{self._buckets_part}" if may_move else None,
-            home,
+            backend,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),
             int(setting("state.snapshot.every")),

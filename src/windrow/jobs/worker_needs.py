@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.plan.stages import Job
 from windrow.spark.internals.workers import WorkerPython, lacking
 
@@ -27,9 +27,9 @@ class Need:
     modules: tuple[str, ...]
 
 
-def check_workers(spark: SparkSession, jobs: Iterable[Job], home: StateHome) -> None:
+def check_workers(spark: SparkSession, jobs: Iterable[Job], backend: StateBackendSetting) -> None:
     """Refuse a job whose Python parts cannot run where its rows are. Decoding of JSON has another way, and asks for itself."""
-    needs = [need for job in jobs for need in _needs(job, home)]
+    needs = [need for job in jobs for need in _needs(job, backend)]
     for need in needs:
         short = lacking(spark, need.modules)
         if short:
@@ -44,7 +44,7 @@ def can_hold_state(spark: SparkSession) -> bool:
     return not short
 
 
-def _needs(job: Job, home: StateHome) -> Iterator[Need]:
+def _needs(job: Job, backend: StateBackendSetting) -> Iterator[Need]:
     for read in job.reads:
         modules = CONNECTORS[read.connector].worker_modules(dict(read.options))
         if modules:
@@ -52,7 +52,7 @@ def _needs(job: Job, home: StateHome) -> Iterator[Need]:
     if job.functions:
         called = ", ".join(function.name for function in job.functions)
         yield Need(f"the function {called}" if len(job.functions) == 1 else f"the functions {called}", ("pyarrow", "windrow"))
-    if home is StateHome.DISTRIBUTED:
+    if backend is StateBackendSetting.DISTRIBUTED:
         yield Need("state on the executors (state.home=distributed)", STATE_MODULES)
 
 

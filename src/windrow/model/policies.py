@@ -54,7 +54,7 @@ class MissingTableRow(StrEnum):
     FAIL = "fail"
 
 
-class StateHome(StrEnum):
+class StateBackendSetting(StrEnum):
     """'state.home': where the state of windows and groups lives; with AUTO in the driver until it has grown too large."""
 
     AUTO = "auto"

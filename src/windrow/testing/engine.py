@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow.compiler import Compiled
 from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_stream
 from windrow.model.fate import Fate
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.model.types import TIMESTAMP
 from windrow.observe.batch_record import imbalances
 from windrow.observe.ledger import Ledger
@@ -192,7 +192,9 @@ class _JobRun:
         self._store: StateStore | None = None
         self._folder = folder
         self._changes: list[BatchResult] = []
-        self._rules = StateBackendRules(str(folder / "buckets"), StateHome(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
+        self._rules = StateBackendRules(
+            str(folder / "buckets"), StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
+        )
         self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
         self._recorder = BatchRecorder(self.executor)
 

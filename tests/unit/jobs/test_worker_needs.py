@@ -15,7 +15,7 @@ import pytest
 from windrow.compiler import compile_sql
 from windrow.errors import UsageError
 from windrow.jobs.worker_needs import can_hold_state, check_workers
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.spark.internals import workers
 from windrow.spark.internals.workers import WorkerPython, lacking, worker_pythons
 
@@ -48,18 +48,18 @@ def test_our_own_interpreter_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_source_that_needs_more_than_workers_have_is_refused(tmp_path: Path) -> None:
     session = _session(_python(tmp_path, "pyarrow windrow"))
     with pytest.raises(UsageError) as refused:
-        check_workers(session, _jobs(GENERATOR), StateHome.AUTO)
+        check_workers(session, _jobs(GENERATOR), StateBackendSetting.AUTO)
     assert refused.value.code == "WR608"
     assert "the source clicks (generator) needs pyarrow, windrow on Spark's workers" in refused.value.message
     assert "on this machine has no pyarrow, windrow" in refused.value.message
     assert "os.environ['PYSPARK_PYTHON'] = sys.executable" in (refused.value.hint or "")
-    check_workers(session, _jobs(FILES), StateHome.AUTO)
+    check_workers(session, _jobs(FILES), StateBackendSetting.AUTO)
 
 
 def test_state_asked_for_on_executors_is_refused_and_otherwise_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     session = _session(_python(tmp_path, "polars"))
     with pytest.raises(UsageError, match=r"WR608.*state\.home=distributed"):
-        check_workers(session, _jobs(FILES), StateHome.DISTRIBUTED)
+        check_workers(session, _jobs(FILES), StateBackendSetting.DISTRIBUTED)
     with caplog.at_level(logging.WARNING):
         assert not can_hold_state(session)
     assert "state stays in the driver" in caplog.text
@@ -68,7 +68,7 @@ def test_state_asked_for_on_executors_is_refused_and_otherwise_stays(tmp_path: P
 
 def test_a_program_that_is_not_there_is_said_to_be() -> None:
     with pytest.raises(UsageError, match=r"WR609.*/nowhere/python does not start on this machine: there is no such program"):
-        check_workers(_session("/nowhere/python"), _jobs(GENERATOR), StateHome.AUTO)
+        check_workers(_session("/nowhere/python"), _jobs(GENERATOR), StateBackendSetting.AUTO)
 
 
 def test_another_version_of_python_does_not_do(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_workers_that_do_not_start_are_named_with_their_host(monkeypatch: pytest
     monkeypatch.setattr(workers, "_on_cluster", lambda _context: (away,))
     session = _session("/opt/app/bin/python", "spark://10.0.0.1:7077")
     with pytest.raises(UsageError, match=r"WR609.*/opt/app/bin/python does not start on 10\.0\.0\.5") as refused:
-        check_workers(session, _jobs(GENERATOR), StateHome.AUTO)
+        check_workers(session, _jobs(GENERATOR), StateBackendSetting.AUTO)
     assert "set PYSPARK_PYTHON" in (refused.value.hint or "")
 
 
@@ -92,7 +92,7 @@ def test_one_worker_of_several_that_lacks_a_package_is_named(monkeypatch: pytest
     found = (WorkerPython("a", "python3", "3.11"), WorkerPython("b", "python3", "3.11", ("windrow",)))
     monkeypatch.setattr(workers, "_on_cluster", lambda _context: found)
     with pytest.raises(UsageError, match=r"python3 on b has no windrow") as refused:
-        check_workers(_session("python3", "yarn"), _jobs(GENERATOR), StateHome.AUTO)
+        check_workers(_session("python3", "yarn"), _jobs(GENERATOR), StateBackendSetting.AUTO)
     assert "python3 -m pip install windrow, on every worker" in (refused.value.hint or "")
 
 
@@ -103,5 +103,5 @@ def test_a_function_of_the_users_own_needs_windrow_there(tmp_path: Path, monkeyp
     folder = tmp_path / "other"
     folder.mkdir()
     with pytest.raises(UsageError, match=r"WR608.*the function twice needs pyarrow, windrow"):
-        check_workers(_session(_python(folder, "windrow")), _jobs(sql), StateHome.AUTO)
+        check_workers(_session(_python(folder, "windrow")), _jobs(sql), StateBackendSetting.AUTO)
     assert os.path.exists("own.py")

@@ -17,7 +17,7 @@ from windrow.catalog import build_catalog
 from windrow.compiler import compile_sql
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionKind, OptionSpec
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.plan import Plan, plan_script
 from windrow.plan.explain import Format, explain
 from windrow.plan.physical import NO_WISHES, RunWishes, StateFacts
@@ -122,7 +122,7 @@ def test_the_examples_and_these_plans_name_every_strategy() -> None:
     """State is on the executors by a setting, or once it has grown; all else a plan shows."""
     examples = sorted((PLANS.parents[2] / "examples").glob("*/query.sql"))
     plans = [plan_of(file) for file in (*examples, *FILES)]
-    named = set().union(*map(_named, plans)) | _named(plans[0], RunWishes(StateFacts(StateHome.DISTRIBUTED)))
+    named = set().union(*map(_named, plans)) | _named(plans[0], RunWishes(StateFacts(StateBackendSetting.DISTRIBUTED)))
     assert {(way.choice, way.key) for kind in Strategy.__subclasses__() for way in kind} - named == set()
     assert len(examples) >= 10
 

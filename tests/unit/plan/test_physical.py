@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from windrow.catalog import build_catalog
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.plan import plan_script
 from windrow.plan.physical import PhysicalPlan, RunFacts, RunWishes, SourceFacts, StateFacts, expected_facts, physical_plan
 from windrow.plan.physical.scans import ARROW_TYPES
@@ -126,8 +126,11 @@ def test_state_on_the_executors_ends_a_shared_pass() -> None:
 
 
 def test_settings_of_the_state_decide_where_it_is() -> None:
-    assert with_facts(FILES + GROUPED, state=StateFacts(StateHome("distributed"))).of("out").chosen(State) is State.EXECUTORS
-    assert with_facts(FILES + GROUPED, state=StateFacts(StateHome("distributed"), can_move=False)).of("out").chosen(State) is State.DRIVER
+    assert with_facts(FILES + GROUPED, state=StateFacts(StateBackendSetting("distributed"))).of("out").chosen(State) is State.EXECUTORS
+    assert (
+        with_facts(FILES + GROUPED, state=StateFacts(StateBackendSetting("distributed"), can_move=False)).of("out").chosen(State)
+        is State.DRIVER
+    )
     assert "4,096 bytes" in str(with_facts(FILES + GROUPED, state=StateFacts(resident_max_bytes=4096)).of("out").choice(State))
 
 

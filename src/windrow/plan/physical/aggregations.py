@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.model.accumulation import Accumulation
 from windrow.model.expr import Column, Expr
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.model.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, UNKNOWN, DataType
 from windrow.model.window_kinds import FixedKind, MovingKind
 from windrow.plan.physical.facts import RunFacts
@@ -51,16 +51,16 @@ def is_shared_now(group: SharedAggregation, facts: RunFacts) -> bool:
 
 
 def is_on_executors(stage: Aggregate, facts: RunFacts) -> bool:
-    return stage.name in facts.on_executors or (facts.state.can_move and facts.state.home is StateHome.DISTRIBUTED)
+    return stage.name in facts.on_executors or (facts.state.can_move and facts.state.backend is StateBackendSetting.DISTRIBUTED)
 
 
 def state_choice(stage: Aggregate, facts: RunFacts) -> Choice:
     rules = facts.state
-    if rules.can_move and rules.home is StateHome.DISTRIBUTED:
+    if rules.can_move and rules.backend is StateBackendSetting.DISTRIBUTED:
         return Choice(State.EXECUTORS, f"state.home is distributed; there are {rules.buckets} buckets")
     if stage.name in facts.on_executors:
         return Choice(State.EXECUTORS, "it has grown beyond state.resident.max_bytes, or had before the job was started again")
-    if rules.home is StateHome.RESIDENT:
+    if rules.backend is StateBackendSetting.RESIDENT:
         return Choice(State.DRIVER, "state.home is resident")
     if not rules.can_move:
         return Choice(State.DRIVER, "the executors cannot reach the state folder")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.plan.stages import Job, Read
 
 
@@ -33,7 +33,7 @@ class SourceFacts:
 class StateFacts:
     """The settings of the state. ``can_move``: its folder is one that all executors see."""
 
-    home: StateHome = StateHome.AUTO
+    backend: StateBackendSetting = StateBackendSetting.AUTO
     can_move: bool = True
     resident_max_bytes: int = 1 << 30
     buckets: int = 8

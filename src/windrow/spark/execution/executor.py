@@ -161,4 +161,4 @@ def frame_facts(partitions: tuple[int, ...] | None) -> SourceFacts:
 
 
 def state_facts(rules: StateBackendRules) -> StateFacts:
-    return StateFacts(rules.home, rules.folder is not None, rules.resident_max_bytes, rules.buckets)
+    return StateFacts(rules.backend, rules.folder is not None, rules.resident_max_bytes, rules.buckets)

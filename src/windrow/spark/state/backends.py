@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from windrow.errors import JobError
-from windrow.model.policies import StateHome
+from windrow.model.policies import StateBackendSetting
 from windrow.plan.physical.strategies import State
 from windrow.plan.stages import Aggregate, Job
 from windrow.spark.query.runner import QueryRunner
@@ -29,7 +29,7 @@ class StateBackendRules:
     """``folder`` is where buckets would stand; None where executors cannot reach it, and then everything stays in the driver."""
 
     folder: str | None = None
-    home: StateHome = StateHome.AUTO
+    backend: StateBackendSetting = StateBackendSetting.AUTO
     resident_max_bytes: int = 1 << 30
     buckets: int = 8
     snapshot_every: int = 20
@@ -40,7 +40,7 @@ class StateBackendRules:
 
     def is_too_large(self, tables: Mapping[str, pl.DataFrame]) -> bool:
         """Whether state of this size is better held by the executors."""
-        if self.folder is None or self.home is StateHome.RESIDENT:
+        if self.folder is None or self.backend is StateBackendSetting.RESIDENT:
             return False
         return _size(tables) > self.resident_max_bytes
 
