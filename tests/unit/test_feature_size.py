@@ -101,7 +101,7 @@ def test_a_connector_is_one_folder_and_one_line(name: str) -> None:
 # Strings that are the name of a connector, where something is decided, and why they stand outside its folder.
 NAMING = {
     "catalog/options.py": "where the rows of a bare SELECT go",
-    "check/foreign_names.py": "how other engines call ours",
+    "check/foreign_options.py": "how other engines call ours",
     "jobs/receivers.py": "commands about OTAP sources",
     "testing/file_inputs.py": "rows of a case",
     "testing/inference.py": "rows of a case",

@@ -180,7 +180,8 @@ OPTIONS: dict[str, ForeignOption] = {
 """Options by the names that other systems give them."""
 
 _PROPERTIES = "properties."
-# Settings of the Kafka client, which stand behind kafka. here.
+# Settings of the Kafka client, and where they stand here.
+_CLIENT_SETTINGS = "kafka.*"
 _CLIENT = re.compile(
     r"(security|sasl|ssl|metadata|fetch|reconnect|retry|socket|connections|delivery|max\.poll)\..+"
     r"|acks|retries|linger\.ms|batch\.size|buffer\.memory|compression\.type|client\.(id|rack)|isolation\.level|session\.timeout\.ms"
@@ -200,13 +201,13 @@ def foreign_option(entry: Option, connector: str | None = None) -> ForeignOption
         if inner in OPTIONS:
             return OPTIONS[inner]
         return ForeignOption(inner if inner in ("bootstrap.servers", "group.id", "auto.offset.reset") else f"kafka.{inner}")
-    if connector in (None, "kafka") and _CLIENT.fullmatch(key):
-        return ForeignOption(f"kafka.{key}")
+    spec = CONNECTORS.get(connector or "")
+    if _CLIENT.fullmatch(key) and (spec is None or _CLIENT_SETTINGS in _keys_of(spec)):
+        return ForeignOption(_CLIENT_SETTINGS.replace("*", key))
     if key.endswith(".type") and (entry.value.lower() in CONNECTOR_NAMES or entry.value.lower() in CONNECTORS):
         return ForeignOption("connector", CONNECTOR_NAMES)
     # 'orders.topic' = ..., where the name of the stream stands before the key.
     own = key.partition(".")[2]
-    spec = CONNECTORS.get(connector or "")
     return OPTIONS.get(own) or (ForeignOption(own) if own in (_KNOWN_KEYS if spec is None else _keys_of(spec)) else None)
 
 

@@ -31,6 +31,10 @@ MEANING: dict[str, str] = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # The size of NULL is NULL, as in Spark with ANSI, Flink and ksqlDB; without this it is -1.
+    "spark.sql.legacy.sizeOfNull": "false",
+    # A key that comes twice in a map would stop the job.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     # Variables are ours to replace: what is left of ${...} is text.
     "spark.sql.variable.substitute": "false",

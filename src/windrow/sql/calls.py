@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.model.expr import Call, Column, Expr, Lambda, Literal, Star
+from windrow.model.expr import Binary, Call, Column, Expr, Interval, Lambda, Literal, Star
 from windrow.model.window_kinds import SPELLINGS
 from windrow.sql import codes
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
+from windrow.sql.durations import UNITS as DURATIONS
 from windrow.sql.json_calls import JSON_CALLS, read_json_call
 from windrow.sql.over import read_over
 from windrow.sql.precedence import COMPARISON
@@ -117,15 +118,20 @@ def _read_rounding(cursor: Cursor, start: Token) -> Call:
     call = _read_arguments(cursor, start)
     if len(call.args) != 1 or not cursor.at("TO"):
         return call
-    if start.key != "FLOOR":
-        hint = "write DATE_TRUNC('HOUR', ts) + INTERVAL '1' HOUR"
-        raise cursor.fault(codes.SYNTAX, "a time is not rounded up", hint=hint)
     cursor.advance()
     unit = UNIT_SPELLINGS.get(cursor.peek().key)
     if unit is None:
         raise cursor.expected("a unit of time", *UNITS)
+    time = call.args[0]
+    if start.key != "FLOOR":
+        length = DURATIONS.get(unit.lower())
+        if length is None:
+            hint = f"write DATE_TRUNC('{unit}', ts) + INTERVAL '1' {unit}, if no time is the first of its {unit}"
+            raise cursor.fault(codes.SYNTAX, f"a time is not rounded up to a {unit}", hint=hint)
+        # The last instant before the next unit begins; a time that begins one stays.
+        time = Binary("+", time, Interval(length - 1, span=time.span), span=time.span)
     token = cursor.advance()
-    return Call("DATE_TRUNC", (Literal(unit, span=token.span), *call.args))
+    return Call("DATE_TRUNC", (Literal(unit, span=token.span), time))
 
 
 def _read_trim(cursor: Cursor, start: Token) -> Call:

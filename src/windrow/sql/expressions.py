@@ -21,7 +21,11 @@ def read_expr(cursor: Cursor, power: int = 0) -> Expr:
             symbol = cursor.peek().key
             operator = SPELLINGS.get(symbol, symbol)
             binds = BINARY.get(operator)
-            if binds == precedence.COMPARISON and binds >= power:
+            shift = _shift_at(cursor) if power <= precedence.SHIFT else None
+            if shift is not None:
+                cursor.take(symbol, symbol)
+                left = Call(shift, (left, read_expr(cursor, precedence.SHIFT + 1)), span=cursor.since(start), name_span=start.span)
+            elif binds == precedence.COMPARISON and binds >= power:
                 cursor.advance()
                 left = read_comparison(cursor, operator, left, start)
             elif binds is not None and binds >= power:
@@ -31,6 +35,15 @@ def read_expr(cursor: Cursor, power: int = 0) -> Expr:
                 left = read_predicate(cursor, left, start)
             else:
                 return left
+
+
+def _shift_at(cursor: Cursor) -> str | None:
+    """The function that ``<<`` or ``>>`` is; two signs with a space between are none."""
+    one, other = cursor.peek(), cursor.peek(1)
+    return _SHIFTS.get(one.key) if one.key == other.key and one.end == other.start else None
+
+
+_SHIFTS = {"<": "shiftleft", ">": "shiftright"}
 
 
 def read_sort_key(cursor: Cursor) -> SortKey:

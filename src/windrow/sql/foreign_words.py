@@ -10,6 +10,16 @@ from windrow.model.window_kinds import SPELLINGS
 from windrow.sql.foreign import Foreign
 
 _STATEMENTS = (
+    Foreign(
+        "ANTI JOIN <name> WITHIN <length>",
+        "ANTI JOIN is for tables",
+        "write LEFT JOIN {0} WITHIN {1} ON ... WHERE {0}.key IS NULL",
+    ),
+    Foreign(
+        "SEMI JOIN <name> WITHIN <length>",
+        "SEMI JOIN is for tables",
+        "write JOIN {0} WITHIN {1} ON ..., and QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY _event_time) = 1 for one row of each",
+    ),
     *(
         Foreign(f"^ CREATE {words} VIEW <name>", "a view is a stream without a connector", "write CREATE STREAM {0} AS SELECT ...")
         for words in ("OR REPLACE TEMP", "OR REPLACE TEMPORARY", "OR REPLACE", "TEMP")
@@ -334,8 +344,6 @@ _SELECTS = (
     Foreign("{ { <name> } }", "there are no templates", "write ${{{0}}} for what the environment variable {0} holds"),
     Foreign("* *", "a power is a function", "write POWER(x, 2) instead of x ** 2"),
     Foreign("/ /", "a whole division is a function", "write FLOOR(x / 2), or x DIV 2"),
-    Foreign("< <", "bits are moved by a function", "write SHIFTLEFT(x, 1)"),
-    Foreign("> >", "bits are moved by a function", "write SHIFTRIGHT(x, 1)"),
     Foreign("AND WHERE", "WHERE is written once", "remove the second WHERE"),
     Foreign("& &", "both of two conditions is AND", "write AND instead of &&"),
     Foreign(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from windrow.model.expr import Binary, Column, Field, Star
+from windrow.model.expr import Binary, Call, Column, Field, Star
 from windrow.model.options import Options
 from windrow.model.place import Span
 from windrow.model.query import CommonTable, DerivedSource, Query, Select, SelectItem, Union
@@ -50,6 +50,10 @@ def read_query_with_options(cursor: Cursor) -> tuple[Query, Options]:
             if last is not None:
                 query, options = _take_options(query, is_open)
                 query = replace(last, source=DerivedSource(query, "united"), options=options, span=cursor.since(start))
+    if isinstance(query, Union) and not is_open and (cursor.at("ORDER", "BY") or cursor.at("LIMIT")):
+        # (...) UNION ALL (...) ORDER BY x: of the whole, since each part stands for itself.
+        query = read_clauses(cursor, Select((SelectItem(Star()),), DerivedSource(query, "united"), span=cursor.since(start)))
+        is_open = True
     query, options = _take_options(query, is_open)
     if ctes:
         query = replace(query, ctes=(*ctes, *query.ctes), span=cursor.since(start))
@@ -165,6 +169,9 @@ def _read_item(cursor: Cursor) -> SelectItem:
     if cursor.at("FROM"):
         raise cursor.expected("something to select before FROM")
     expr = cursor.expr()
+    if isinstance(expr, Call) and expr.name.lower() == "unnest" and len(expr.args) == 1:
+        # PostgreSQL's way to write it in the select list.
+        expr = replace(expr, name="explode")
     alias = cursor.alias()
     is_primary_key = cursor.take("PRIMARY", "KEY")
     return SelectItem(expr, alias, is_primary_key, span=cursor.since(start))

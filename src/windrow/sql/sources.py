@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windrow.model.expr import Binary, Call, Column, Exists, Expr, Lambda, Literal
+from windrow.model.expr import Binary, Call, Column, Exists, Expr, Lambda, Literal, Star
 from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Select, SelectItem, Source, Within
 from windrow.sql import codes
 from windrow.sql.asof import read_asof_join, starts_asof
@@ -12,7 +12,7 @@ from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.layout import render_window
 from windrow.sql.lengths import read_duration
-from windrow.sql.window_functions import WindowTable, at_window_table, read_window_table
+from windrow.sql.window_functions import WindowTable, at_window_table, read_window_table, with_window_table
 from windrow.sql.words import quote_name
 
 
@@ -48,14 +48,27 @@ def read_from(cursor: Cursor) -> From:
         elif starts_asof(cursor):
             joins.append(read_asof_join(cursor, _read_source))
         elif kind := _read_join_kind(cursor):
-            joins.append(_read_join(cursor, kind, start))
+            joins.append(_read_join(cursor, kind, start, is_of_windows=window is not None))
         else:
             break
+    if window is not None and any(_is_of_windows(join.source) for join in joins):
+        # Window tables on both sides: each gives rows with their bounds, and the condition says which meet.
+        source, window = _rows_of_windows(cursor, window), None
     while cursor.take("LATERAL"):
         views.append(_read_lateral_view(cursor))
     if views and cursor.at_any(("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "ASOF", ",")):
         raise cursor.fault(codes.MISPLACED, "joins come before LATERAL VIEW and UNNEST", hint="move it behind the join")
     return From(source, tuple(joins), tuple(views), window, tuple(conditions))
+
+
+def _rows_of_windows(cursor: Cursor, table: WindowTable) -> DerivedSource:
+    """The rows of a window table, as the derived table SELECT * FROM it."""
+    query = with_window_table(cursor, Select((SelectItem(Star()),), table.source, span=table.span), table)
+    return DerivedSource(query, table.source.alias or table.source.name, span=table.span)
+
+
+def _is_of_windows(source: Source) -> bool:
+    return isinstance(source, DerivedSource) and isinstance(source.query, Select) and source.query.window is not None
 
 
 def _take_semi_join(cursor: Cursor) -> bool | None:
@@ -164,8 +177,9 @@ def _read_join_kind(cursor: Cursor) -> JoinKind | None:
     return None
 
 
-def _read_join(cursor: Cursor, kind: JoinKind, start: Token) -> Join:
-    source = _read_source(cursor)
+def _read_join(cursor: Cursor, kind: JoinKind, start: Token, *, is_of_windows: bool) -> Join:
+    is_window = is_of_windows and at_window_table(cursor)
+    source = _rows_of_windows(cursor, read_window_table(cursor)) if is_window else _read_source(cursor)
     on: Expr | None = None
     using: tuple[str, ...] = ()
     within: Within | None = None

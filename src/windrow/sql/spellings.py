@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from windrow.model.expr import Binary, Call, Cast, Expr, Interval, Literal, SortKey
-from windrow.model.types import TIMESTAMP
+from windrow.model.types import STRING, TIMESTAMP
 from windrow.sql.lengths import parse_length
 from windrow.sql.time_patterns import from_percents, from_postgres
 from windrow.sql.words import UNIT_SPELLINGS
@@ -26,6 +26,9 @@ _NAMES = {
     "logical_or": "bool_or",
     "row": "struct",
     "starts_with": "startswith",
+    "to_base64": "base64",
+    "to_jsonb": "to_json",
+    "jsonb_array_length": "json_array_length",
     "strpos": "instr",
     "week": "weekofyear",
 }
@@ -146,6 +149,15 @@ def _json_aggregate(call: Call) -> Expr:
     return Call("to_json", (items,), span=call.span, name_span=call.name_span) if len(call.args) == 1 else call
 
 
+def _map_aggregate(call: Call) -> Expr:
+    """MAP_AGG(key, value), and JSON_OBJECT_AGG, which gives its text."""
+    if len(call.args) != 2:
+        return call
+    entries = replace(call, name="array_agg", args=(Call("struct", call.args, span=call.span),))
+    made = Call("map_from_entries", (entries,), span=call.span, name_span=call.name_span)
+    return made if call.name.lower() == "map_agg" else Call("to_json", (made,), span=call.span, name_span=call.name_span)
+
+
 def _without_precision(call: Call) -> Call:
     """CURRENT_TIMESTAMP(3): every time has microseconds here."""
     match call.args:
@@ -160,6 +172,31 @@ def _moved(call: Call) -> Expr:
     match call.args:
         case (time, (Interval() | Call(name="make_ym_interval")) as length):
             return Binary("-" if call.name.lower() in _BACK else "+", time, length, span=call.span)
+        case _:
+            return call
+
+
+def _split_index(call: Call) -> Call:
+    """Flink's SPLIT_INDEX('a,b', ',', 0): the separator is a text, and what is not there is NULL."""
+    match call.args:
+        case (text, Literal(value=str(separator)) as written, place):
+            pattern = replace(written, value=f"\\Q{separator}\\E")
+            pieces = Call("split", (text, pattern), span=call.span, name_span=call.name_span)
+            return replace(call, name="get", args=(pieces, place))
+        case _:
+            return call
+
+
+def _from_base64(call: Call) -> Expr:
+    """FROM_BASE64 of Flink and MySQL gives text."""
+    return Cast(replace(call, name="unbase64"), STRING, span=call.span)
+
+
+def _insert(call: Call) -> Call:
+    """INSERT('abc', 2, 1, 'x') of MySQL and ksqlDB is OVERLAY('abc' PLACING 'x' FROM 2 FOR 1)."""
+    match call.args:
+        case (text, start, length, new):
+            return replace(call, name="overlay", args=(text, new, start, length))
         case _:
             return call
 
@@ -187,10 +224,14 @@ _RULES: dict[str, Callable[[Call], Expr]] = {
     **dict.fromkeys(_PATTERNED, _patterned),
     **dict.fromkeys(("timestamp_trunc", "datetime_trunc"), _truncated),
     **dict.fromkeys(("jsonb_agg", "json_agg", "json_arrayagg"), _json_aggregate),
+    **dict.fromkeys(("map_agg", "json_object_agg", "jsonb_object_agg", "json_objectagg"), _map_aggregate),
     **dict.fromkeys(("current_timestamp", "localtimestamp", "now"), _without_precision),
     **dict.fromkeys((*_BACK, "date_add", "timestamp_add", "datetime_add"), _moved),
     **dict.fromkeys(("date_part", "datepart"), _field),
     "array_length": _array_length,
+    "from_base64": _from_base64,
+    "insert": _insert,
+    "split_index": _split_index,
     **dict.fromkeys(("time_bucket", "date_bin"), _bucket),
     "to_hex": _to_hex,
     "to_timestamp_ltz": _timestamp_ltz,

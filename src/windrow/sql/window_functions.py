@@ -183,7 +183,7 @@ def with_group_window(cursor: Cursor, select: Select) -> Select:
 
 def _whole_window(item: SelectItem, call: Call) -> SelectItem:
     """The window itself, a column with its start and end, as Spark and Arroyo give it."""
-    is_column = isinstance(item.expr, Column) and item.expr.qualifier is None and item.expr.name.lower() == "window" == call.name.lower()
+    is_column = isinstance(item.expr, Column) and item.expr.qualifier is None and _is_sparks(item.expr.name, call)
     if item.expr != call and not is_column:
         return item
     span = item.expr.span
@@ -191,7 +191,14 @@ def _whole_window(item: SelectItem, call: Call) -> SelectItem:
     return replace(item, expr=Call("named_struct", bounds, span=span), alias=item.alias or call.name.lower())
 
 
-_GROUP_FUNCTIONS = (*TABLE_FUNCTIONS, "WINDOW")
+_SPARKS = ("window", "session_window")
+_GROUP_FUNCTIONS = (*TABLE_FUNCTIONS, *map(str.upper, _SPARKS))
+_LAST_INSTANTS = frozenset(f"{kind}_ROWTIME" for kind in SPELLINGS)
+
+
+def _is_sparks(name: str, call: Call) -> bool:
+    """Whether a name is the column that Spark's function makes."""
+    return name.lower() == call.name.lower() and name.lower() in _SPARKS
 
 
 def _named_window(select: Select) -> Select:
@@ -220,6 +227,8 @@ def _group_window(cursor: Cursor, call: Call) -> WindowClause | None:
     if not lengths or len(lengths) != len(call.args) - has_time:
         return None
     spelling = call.name.upper()
+    if spelling == "SESSION_WINDOW":
+        spelling = "SESSION"
     if spelling == "WINDOW":
         # Spark's window(time, size, slide).
         spelling = "TUMBLE" if len(lengths) == 1 else "SLIDING"
@@ -249,9 +258,13 @@ def _bound_of(node: Node, call: Call) -> str | None:
     match node:
         case Call(name=name, args=args) if name.upper() in WINDOW_BOUNDS and args == call.args:
             return WINDOW_BOUNDS[name.upper()]
+        case Call(name=name, args=args) if name.upper() in _LAST_INSTANTS and args == call.args:
+            return _LAST
+        case Call(name=name, args=(Column(name=of, qualifier=None),)) if name.lower() == _LAST and _is_sparks(of, call):
+            return _LAST
         case Field(base=Call() as base, name=name) if base.name.lower() == call.name.lower() and base.args == call.args:
             return _OF_WINDOW.get(name.lower())
-        case Column(name=name, qualifier=str(qualifier)) if qualifier.lower() == "window" == call.name.lower():
+        case Column(name=name, qualifier=str(qualifier)) if _is_sparks(qualifier, call):
             return _OF_WINDOW.get(name.lower())
         case _:
             return None

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from windrow.catalog.emission_groups import looks_across
 from windrow.catalog.functions import FunctionKind
 from windrow.check.blocks import Block, Context
+from windrow.check.rules.window_purpose import gives_window_rows
 from windrow.errors import Diagnostic, Severity
 from windrow.model.expr import Column, Over, SortKey
 from windrow.sql import render_expr
@@ -19,7 +21,9 @@ def order_of_arrival(context: Context) -> Iterator[Diagnostic]:
         if not isinstance(node, Over) or block.is_over_tables:
             continue
         name, span = node.call.name, node.call.name_span or node.span
-        if name.lower() == "lead":
+        # What comes out of one window is compared whole.
+        is_whole = (block.scopes.is_aggregate or gives_window_rows(block)) and not looks_across(node)
+        if name.lower() == "lead" and not is_whole:
             back = replace(node, call=replace(node.call, name="LAG"))
             message = f"{name} looks at rows that have not come yet, so it gives its default for every row"
             yield Diagnostic("WR286", message, span, f"look back from the later row: {render_expr(back)}", Severity.WARNING)
@@ -32,7 +36,7 @@ def order_of_arrival(context: Context) -> Iterator[Diagnostic]:
         if is_ordered:
             message = f"{name} OVER without ORDER BY takes rows in the order in which they arrive"
             yield Diagnostic("WR281", message, span, hint, Severity.WARNING)
-        else:
+        elif not is_whole:
             message = f"{name} OVER without ORDER BY is of the rows that came so far: a partition of a stream has no end"
             hint += "; or, for one value of them all, write GROUP BY with a WINDOW"
             yield Diagnostic("WR285", message, span, hint, Severity.WARNING)

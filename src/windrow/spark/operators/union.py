@@ -18,6 +18,8 @@ from windrow.spark.scan.row_reader import spark_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_KEY, _TEXT = "_key", "string"
+
 
 def union_all(spark: SparkSession, stage: UnionAll, flows: Mapping[str, Flow]) -> Flow | None:
     """By position for what the user sees, by name for what travels along."""
@@ -57,4 +59,7 @@ def _value(column: ColumnDef, name: str | None) -> str:
 
 
 def _union(frames: list[DataFrame]) -> DataFrame:
+    if len({dict(frame.dtypes).get(_KEY, _TEXT) for frame in frames}) > 1:
+        # The key of a group is of its own type; of groups by other keys, only texts are alike.
+        frames = [frame.withColumn(_KEY, frame[_KEY].cast(_TEXT)) if _KEY in frame.columns else frame for frame in frames]
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
