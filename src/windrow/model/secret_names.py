@@ -8,7 +8,9 @@ _SECRET = re.compile(
     r"pas+w|pwd|passphrase|secret|token|credential|api[._-]?key|private[._-]?key|authoriz|jaas|\bkey\.pem|basic\.auth", re.IGNORECASE
 )
 _USER_INFO = re.compile(r"(://[^\s:/@]+:)([^\s@/]+)(?=@)")
-_ASSIGNED = re.compile(r"""(['"`]?)([\w.-]+)\1(\s*=\s*)('(?:[^']|'')*'|"[^"]*")""")
+# Keys of a WITH list: in single quotes, or bare where one of the list stands. A column of such a name is compared elsewhere.
+_ASSIGNED = re.compile(r"(?P<key>'[\w.-]+'|[\w.-]+)\s*=\s*(?P<value>'(?:[^']|'')*'|\"[^\"]*\")")
+_OPENED = re.compile(r"(?i)\bWITH\s*\($")
 
 
 def names_secret(key: str) -> bool:
@@ -23,15 +25,19 @@ def names_secret(key: str) -> bool:
 def starred(line: str) -> str:
     """A line of SQL with stars for the values of secrets, as long as before. A placeholder tells nothing, so it stays.
 
-    >>> starred("WITH ('user' = 'me', 'sasl.password' = 'hush', 'token' = '${TOKEN}')")
-    "WITH ('user' = 'me', 'sasl.password' = '****', 'token' = '${TOKEN}')"
+    >>> starred("WITH ('user' = 'me', 'sasl.password' = 'hush', token = 'hush', 'key' = '${TOKEN}')")
+    "WITH ('user' = 'me', 'sasl.password' = '****', token = '****', 'key' = '${TOKEN}')"
     >>> starred("'url' = 'postgresql://me:hush@db/shop'")
     "'url' = 'postgresql://me:****@db/shop'"
+    >>> starred("SELECT COUNT_IF(token = 'in') FROM t WHERE token = 'out'")
+    "SELECT COUNT_IF(token = 'in') FROM t WHERE token = 'out'"
     """
 
     def hidden(found: re.Match[str]) -> str:
-        value = found[4]
-        if not names_secret(found[2]) or re.fullmatch(r"\$\{\w+\}", value[1:-1]):
+        key, value = found["key"], found["value"]
+        before = line[: found.start("key")].rstrip()
+        is_listed = key.startswith("'") or not before or before.endswith(",") or _OPENED.search(before) is not None
+        if not is_listed or not names_secret(key) or re.fullmatch(r"\$\{\w+\}", value[1:-1]):
             return found[0]
         return found[0][: -len(value)] + value[0] + "*" * (len(value) - 2) + value[-1]
 
