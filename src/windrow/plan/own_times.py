@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.model.expr import Column
+from windrow.model.expr import Binary, Column, Interval
+from windrow.model.window_kinds import END, INSTANT
 from windrow.plan.stages import Aggregate, Expect, Explode, FilterProject, LookupJoin, Read, Stage, StreamJoin, UnionAll
 
 # Where a query before has said what the event time of its rows is.
 GIVEN_TIME = Column("_event_time")
+_LAST_INSTANTS = (GIVEN_TIME, Binary("-", Column(END), Interval(INSTANT)))
 
 
 def own_times(members: list[Stage]) -> list[Stage]:
@@ -46,9 +48,16 @@ def _hands_on(stage: Stage, given: set[str]) -> bool:
             return False
 
 
+def _is_time_of(source: Aggregate, column: Column) -> bool:
+    """Whether a column holds the event time of what a window puts out: its last instant, which Flink calls window_time."""
+    return any(item.name.lower() == column.name.lower() and item.expr in _LAST_INSTANTS for item in source.items)
+
+
 def _timed(stage: Aggregate, source: Stage | None, *, is_given: bool) -> Aggregate:
     if is_given and stage.time.event_time is None and not stage.time.on_arrival:
         return replace(stage, time=replace(stage.time, event_time=GIVEN_TIME))
+    if isinstance(source, Aggregate) and isinstance(stage.time.event_time, Column) and _is_time_of(source, stage.time.event_time):
+        return replace(stage, time=replace(stage.time, event_time=None))
     if isinstance(source, Read) and source.time.column is not None and isinstance(stage.time.event_time, Column):
         is_same = stage.time.event_time.name.lower() == source.time.column.lower()
         return replace(stage, time=replace(stage.time, event_time=None)) if is_same else stage

@@ -29,7 +29,8 @@ def plain(value: Any) -> Any:
         case bytes():
             return value.decode("utf-8", "replace")
         case dict():
-            return {key: plain(item) for key, item in value.items()}
+            # The keys of JSON are texts, those of a map of any type.
+            return {key if isinstance(key, str) else str(plain(key)): plain(item) for key, item in value.items()}
         case list() | tuple():
             return [plain(item) for item in value]
         case _:

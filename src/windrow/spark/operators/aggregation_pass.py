@@ -91,7 +91,7 @@ class AggregationPass:
             batch_id=batch_id,
             watermark=watermark,
             partitions=(self._context.partitions.get(root.name) or (0,)) if rides else (),
-            partition_sql=source_partition_sql(root),
+            partition_sql=source_partition_sql(root) if self._keeps_partitions() else None,
             is_direct=direct is not None,
             own_time=self._own_time(given),
             max_future=root.time.max_future,
@@ -99,6 +99,15 @@ class AggregationPass:
             delay=root.clock.delay if stage.time.delay is None else stage.time.delay,
             evicted=evicted_up_to(stage, run) if self._context.state_backends.may_evict and can_evict(stage) else None,
         )
+
+    def _keeps_partitions(self) -> bool:
+        """Whether rows still say which partition of the source they came from; emissions come from none."""
+        stage = self._context.job.stage(self._stage.input)
+        while not isinstance(stage, Read) and stage.inputs:
+            if isinstance(stage, Aggregate):
+                return False
+            stage = self._context.job.stage(stage.inputs[0])
+        return True
 
     def _own_time(self, given: LazyRelation) -> str | None:
         """SQL of the stage's own event time. The type of what it names is asked once."""

@@ -65,8 +65,8 @@ class PartialAggregation:
     watermark: int | None
     # Partitions whose maxima ride along; empty where the clock is read elsewhere.
     partitions: tuple[int, ...] = ()
-    # SQL of the number of a row's partition.
-    partition_sql: str = "_partition"
+    # SQL of the number of a row's partition. None of emissions, which come from none: then the clock of each goes by all of them.
+    partition_sql: str | None = "_partition"
     # Whether this job keeps the source's accounts too; else rows that the source set aside are not looked at again.
     is_direct: bool = False
     # SQL of the stage's own event time, where it has one.
@@ -371,9 +371,13 @@ def moves_clock_sql(stage: Aggregate, max_future: int) -> str:
     return sound if stage.time.punctuation is None else f"{sound} AND {to_sql(stage.time.punctuation)}"
 
 
+def _is_of(partition: int, request: PartialAggregation) -> str:
+    return "TRUE" if request.partition_sql is None else f"{request.partition_sql} = {partition}"
+
+
 def _clock_columns(stage: Aggregate, request: PartialAggregation) -> list[str]:
     moves = _moves_clock(stage)
-    return [f"max({TIME}) FILTER (WHERE {request.partition_sql} = {p} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
+    return [f"max({TIME}) FILTER (WHERE {_is_of(p, request)} AND {moves}) AS {CLOCK}{p}" for p in request.partitions]
 
 
 def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
@@ -448,7 +452,7 @@ def row_columns(stage: Aggregate, request: PartialAggregation, frame: str = "") 
     if (included := _is_included(stage, request)) is not None:
         wanted[INCLUDED] = f"CASE WHEN _judged = 0 AND {included} THEN 1L ELSE 0L END"
     moves = _moves_clock(stage)
-    wanted.update({f"{CLOCK}{p}": f"CASE WHEN {request.partition_sql} = {p} AND {moves} THEN {TIME} END" for p in request.partitions})
+    wanted.update({f"{CLOCK}{p}": f"CASE WHEN {_is_of(p, request)} AND {moves} THEN {TIME} END" for p in request.partitions})
     return wanted
 
 

@@ -43,13 +43,14 @@ class SingleRows:
         aside = f"CASE {filtered} WHEN {JUDGED} <> {Fate.OK.value} THEN concat({JUDGED}, '{_BETWEEN}', {row}) END"
         self._has_times = stage.time.punctuation is None and bool(request.partitions)
         # A source that accounts for one partition has rows of no other.
-        self._has_partitions = self._has_times and not (request.is_direct and len(request.partitions) == 1)
+        is_of_one = request.is_direct and len(request.partitions) == 1
+        self._has_partitions = self._has_times and request.partition_sql is not None and not is_of_one
         clocks = [f"{CLOCK}{p}" for p in request.partitions]
         selected = {name: sql for name, sql in wanted.items() if not self._is_made_here(name)}
         same = _left_out(selected)
         self.sources = {name: same.get(name, name) for name in wanted if name not in (ROWS_COUNT, INCLUDED, *clocks)}
         sent = {name: sql for name, sql in selected.items() if name not in same}
-        sent |= {_ASIDE: aside} | ({SOURCE_PARTITION: request.partition_sql} if self._has_partitions else {})
+        sent |= {_ASIDE: aside} | ({SOURCE_PARTITION: request.partition_sql} if self._has_partitions and request.partition_sql else {})
         if self._has_times or (SLICE in wanted and SLICE not in selected and stage.window is not None):
             sent[TIME] = TIME
         self.sql = f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in sent.items())} FROM ({judged_sql(stage, request)})"
