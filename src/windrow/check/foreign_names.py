@@ -29,6 +29,15 @@ FUNCTIONS: dict[str, str] = {
     "jsonb_array_elements": "FROM_JSON({0}, 'ARRAY<STRING>') in LATERAL VIEW explode(...)",
     "json_array": "TO_JSON(ARRAY({0}, {1}))",
     "jsonb_extract_path_text": "GET_JSON_OBJECT({0}, '$.path')",
+    "json_array_contains": "ARRAY_CONTAINS(FROM_JSON({0}, 'ARRAY<INT>'), {1})",
+    "json_items": "FROM_JSON({0}, 'ARRAY<STRING>')",
+    "json_records": "FROM_JSON({0}, 'MAP<STRING,STRING>')",
+    "is_json_string": "{0} IS JSON",
+    "to_json_string": "TO_JSON({0})",
+    "attr": "ANY_VALUE({0})",
+    "timestampsub": "{2} - INTERVAL '{1}' {0}",
+    "entries": "MAP_ENTRIES({0})",
+    "split_to_map": "STR_TO_MAP({0}, {1}, {2})",
     "json_string": "TO_JSON({0})",
     "is_json": "{0} IS JSON",
     "regexp_contains": "{0} RLIKE {1}",
@@ -176,6 +185,9 @@ def _patterned(name: str, args: Sequence[str]) -> str | None:
     if name not in _PATTERNED or len(args) != 2:
         return None
     ours, place = _PATTERNED[name]
+    if not args[place].startswith("'") or (args[1 - place].startswith("'") and "%" not in args[place]):
+        # ksqlDB's FORMAT_TIMESTAMP(ts, 'yyyy-MM-dd') has it last, in the letters of Java.
+        return f"{ours}({args[0]}, {args[1]})"
     spelled = from_percents(args[place], is_mysql=False)
     return f"{ours}({args[1 - place]}, {spelled or args[place]})" + ("" if spelled else ", with a pattern such as 'yyyy-MM-dd HH:mm:ss'")
 

@@ -225,8 +225,14 @@ def _at_lambda(cursor: Cursor) -> bool:
             ahead += 2
         if cursor.peek(ahead + 1).key != ")":
             return False
-        return cursor.peek(ahead).kind is Kind.WORD and cursor.peek(ahead + 2).key == "->"
-    return cursor.peek().kind in (Kind.WORD, Kind.QUOTED) and cursor.peek(1).key == "->"
+        return cursor.peek(ahead).kind is Kind.WORD and _is_arrow(cursor, ahead + 2)
+    return cursor.peek().kind in (Kind.WORD, Kind.QUOTED) and _is_arrow(cursor, 1)
+
+
+def _is_arrow(cursor: Cursor, ahead: int) -> bool:
+    """``->``, or ksqlDB's ``=>``."""
+    one, other = cursor.peek(ahead), cursor.peek(ahead + 1)
+    return one.key == "->" or (one.key == "=" and other.key == ">" and one.end == other.start)
 
 
 def _read_lambda(cursor: Cursor) -> Lambda:
@@ -236,7 +242,8 @@ def _read_lambda(cursor: Cursor) -> Lambda:
         cursor.expect(")")
     else:
         parameters = (cursor.name("a parameter name"),)
-    cursor.expect("->")
+    if not cursor.take("=", ">"):
+        cursor.expect("->")
     return Lambda(parameters, cursor.expr(), span=cursor.since(start))
 
 

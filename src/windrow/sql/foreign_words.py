@@ -333,6 +333,7 @@ _SELECTS = (
     Foreign("<name> -> <name> -> <name>", "a field stands behind a point", "write {0}.{1}.{2}"),
     Foreign("<name> -> <name>", "a field stands behind a point", "write {0}.{1}"),
     Foreign("STRUCT ( <name> : =", "the fields of a struct get their names with AS", "write STRUCT(value AS {0})"),
+    Foreign("MAP ( <s> : =", "keys and values of a map take turns", "write MAP({0}, value)"),
     Foreign("SAFE . <name> (", "what cannot be computed is NULL already", "write {0}(...)"),
     Foreign("= >", "greater or equal is >=", "write >="),
     Foreign("= <", "less or equal is <=", "write <="),
@@ -360,6 +361,11 @@ _SELECTS = (
         "PIVOT (",
         "a pivot is made of aggregates with FILTER",
         "write SUM(x) FILTER (WHERE k = 'a') AS a, SUM(x) FILTER (WHERE k = 'b') AS b",
+    ),
+    Foreign(
+        "PARTITION BY <name> . <name>",
+        "the key of an output is marked in SELECT",
+        "write {0}.{1} PRIMARY KEY in the SELECT list, and remove PARTITION BY {0}.{1}",
     ),
     Foreign(
         "PARTITION BY <name>",

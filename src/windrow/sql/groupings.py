@@ -27,6 +27,9 @@ def read_keys(cursor: Cursor) -> tuple[Expr, ...]:
     """The keys of GROUP BY; those of a row in parentheses are keys by themselves."""
     start = cursor.peek()
     listed = cursor.between_commas(_read_key)
+    if cursor.at("GROUPING", "SETS"):
+        # GROUP BY a, b GROUPING SETS ((a), (b)), as Hive and Spark write it: the sets name the keys again.
+        return (_read_key(cursor),)
     for word in (_ROLLUP, _CUBE):
         # GROUP BY a, b WITH ROLLUP, as MySQL and Spark write it.
         if cursor.take("WITH", word.upper()):
