@@ -64,6 +64,10 @@ Env = Annotated[str | None, _option("--env", "An environment of windrow.yaml, su
 AtServer = Annotated[
     str | None, _option("--server", "Ask a server of jobs, in the place of a state folder; FILE may be the name of a job.", "URL")
 ]
+ServerToken = Annotated[
+    Path | None,
+    _option("--token-file", "With --server: a file with a token; else WINDROW_TOKEN, or that of your own server.", "FILE"),
+]
 SqlFile = Annotated[str, typer.Argument(metavar="FILE", help="A SQL file; - reads standard input.", show_default=False)]
 SqlFiles = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="SQL files; - reads standard input.", show_default=False)]
 CaseFiles = Annotated[

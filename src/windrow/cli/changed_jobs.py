@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 OWN_SETTINGS = "a server runs its jobs with its own settings"
 
 
-def remote_job(server: str | None, file: str, env: str | None, state: str | None) -> Remote | None:
+def remote_job(server: str | None, file: str, env: str | None, state: str | None, token_file: Path | None = None) -> Remote | None:
     """The job of a server, where one is named."""
     from windrow.errors import UsageError
 
@@ -34,7 +35,7 @@ def remote_job(server: str | None, file: str, env: str | None, state: str | None
         raise UsageError(codes.CONFLICT, "--server and --state exclude each other", "a server knows the folders of its jobs")
     from windrow.cli.remote_changes import Remote
 
-    return Remote(server, file, env or "")
+    return Remote(server, file, env or "", token_file)
 
 
 def refuse_given(context: typer.Context, why: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windrow.cli.arguments import AtServer, Env, Form, FormOption, Master, Settings, SqlFile, State
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Master, ServerToken, Settings, SqlFile, State
 from windrow.cli.changed_jobs import (
     OWN_SETTINGS,
     compiled_file,
@@ -71,12 +71,13 @@ def plan_change(
     master: Master = None,
     settings: Settings = None,
     server: AtServer = None,
+    token_file: ServerToken = None,
 ) -> None:
     """Show what a changed file would do to the state of its jobs, and change nothing."""
     from windrow.cli.change_text import exit_of
     from windrow.jobs.change_records import review_record
 
-    if (remote := remote_job(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state, token_file)) is not None:
         from windrow.cli.remote_changes import plan_there
 
         refuse_given(context, {"rehearse": _ELSEWHERE, "batches": _ELSEWHERE, "master": OWN_SETTINGS, "settings": OWN_SETTINGS})
@@ -112,9 +113,10 @@ def apply_change(
     master: Master = None,
     settings: Settings = None,
     server: AtServer = None,
+    token_file: ServerToken = None,
 ) -> None:
     """Carry the state of a file's jobs over to its present text and watch it work. A job that runs is stopped at a batch's end."""
-    if (remote := remote_job(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state, token_file)) is not None:
         from windrow.cli.remote_changes import apply_there
 
         refuse_given(

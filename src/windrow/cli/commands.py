@@ -62,6 +62,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "bundle:write_bundle",
         "Pack all that helps to understand a job into one zip, without secrets; the page of a server opens it.",
     ),
+    "approve": ("governing:approve", "Approve a plan that somebody else has made."),
+    "promote": ("governing:promote", "Plan to run a job's version in another environment."),
+    "diff": (
+        "governing:diff",
+        "Show how a job differs between two environments, with a verdict for version, configuration and schema.",
+    ),
     "logs": ("deployments:logs", "Print the end of the log of a server's job."),
     "demo": ("run:demo", "Watch it work: candles over made-up trades, some of them late, some broken."),
 }
@@ -101,6 +107,23 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "What Prometheus and Grafana need to watch the jobs of a file.",
         {"rules": "ops:print_rules", "dashboards": "ops:print_dashboards"},
     ),
+    "flags": (
+        "The flags of a server: variables of texts, with a history.",
+        {
+            "list": "governing:list_flags",
+            "set": "governing:set_flag",
+            "unset": "governing:unset_flag",
+            "approve": "governing:approve_flag",
+        },
+    ),
+    "tokens": (
+        "Who may ask a server, and for what.",
+        {"list": "governing:list_tokens", "make": "governing:make_token", "remove": "governing:remove_token"},
+    ),
+    "environments": (
+        "The environments of a server, and which are protected.",
+        {"list": "governing:list_environments", "protect": "governing:protect", "unprotect": "governing:unprotect"},
+    ),
     "alerts": (
         "The alerts of a server's jobs: look at them, take them on, silence them, try who is told.",
         {
@@ -125,7 +148,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 # Groups of which ``list`` may be left out.
-LISTED = frozenset({"dead-letters", "alerts"})
+LISTED = frozenset({"dead-letters", "alerts", "flags", "tokens", "environments"})
 
 
 def overview(width: int) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, State, Target
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, ServerToken, State, Target
 from windrow.cli.state_option import opened_state
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only those of this type, such as job.state; repeatable.", metavar="TYPE")]
@@ -32,13 +32,14 @@ def show_events(
     settings: Reach = None,
     env: Env = None,
     server: AtServer = None,
+    token_file: ServerToken = None,
 ) -> None:
     """Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."""
     if server is not None:
         _refuse_with_server(state, types, job)
         from windrow.cli.remote_changes import Remote, events_there
 
-        events_there(Remote(server, target, env or ""), follow=follow, most=limit, form=form)
+        events_there(Remote(server, target, env or "", token_file), follow=follow, most=limit, form=form)
         return
     readers = _readers(target, state, job, settings, env)
     wanted = _types(types)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, SqlFile, State
+from windrow.cli.arguments import AtServer, Env, Form, FormOption, Reach, ServerToken, SqlFile, State
 from windrow.cli.changed_jobs import (
     OWN_SETTINGS,
     job_switches,
@@ -33,9 +33,10 @@ def roll_back(
     message: Message = "",
     settings: Reach = None,
     server: AtServer = None,
+    token_file: ServerToken = None,
 ) -> None:
     """Take a file's jobs back to an earlier version, as it stood when the next one took over. Rows read since then are read again."""
-    if (remote := remote_job(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state, token_file)) is not None:
         from windrow.cli.remote_changes import roll_back_there
 
         refuse_given(context, {"settings": OWN_SETTINGS})
@@ -70,9 +71,10 @@ def show_history(
     text: TextOf = None,
     settings: Reach = None,
     server: AtServer = None,
+    token_file: ServerToken = None,
 ) -> None:
     """List the versions of a file's jobs: who changed what, when, and which batches each has run."""
-    if (remote := remote_job(server, file, env, state)) is not None:
+    if (remote := remote_job(server, file, env, state, token_file)) is not None:
         from windrow.cli.remote_changes import history_there
 
         refuse_given(context, {"settings": OWN_SETTINGS})

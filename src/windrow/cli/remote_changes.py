@@ -17,11 +17,13 @@ from windrow.cli.change_text import text_of
 from windrow.cli.deployments import client_of
 from windrow.cli.files import stem
 from windrow.cli.sending import parcel_of
+from windrow.errors import UsageError
 
 if TYPE_CHECKING:
     from windrow.server.client import Client
 
 _LOOK = 0.5
+PROTECTED = "WR938"
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,32 @@ def apply_there(remote: Remote, *, yes: bool, message: str, strategy: str) -> No
     plan = plan_there(remote, Form.text, strategy=strategy, message=message)
     if plan["content"]["can_apply"] and not yes and not typer.confirm("\nApply it?"):
         raise typer.Exit(1)
-    done = remote.client.apply(plan["id"], key=plan["id"])
+    ready = _approved(remote, plan) or plan
+    done = remote.client.apply(ready["id"], key=ready["id"])
     print(f"{plan['deployment']}: {done['step']}")
+
+
+def _approved(remote: Remote, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A plan of before for the very same change, which somebody has approved."""
+    alike = ("deployment", "kind", "from_version", "to_version")
+    plans = remote.client.plans(str(plan["deployment"]))
+    return next((one for one in plans if one["approved_by"] and not one["operation"] and all(one[k] == plan[k] for k in alike)), None)
 
 
 def roll_back_there(remote: Remote, to: int | None, *, yes: bool, message: str) -> None:
     if not yes and not typer.confirm(f"Take {remote.name} back to {'the version before' if to is None else f'version {to}'}?"):
         raise typer.Exit(1)
-    print(f"{remote.name}: {remote.client.rollback(remote.name, to, message)['step']}")
+    try:
+        print(f"{remote.name}: {remote.client.rollback(remote.name, to, message)['step']}")
+    except UsageError as error:
+        if error.code != PROTECTED:
+            raise
+        plan = remote.client.plan_rollback(remote.name, to)
+        if (ready := _approved(remote, plan)) is None:
+            print(f"plan {plan['id']}: {remote.name} back to version {plan['to_version']}")
+            print(f"somebody else approves it: windrow approve {plan['id']} --server {remote.server}")
+            raise typer.Exit(1) from None
+        print(f"{remote.name}: {remote.client.apply(ready['id'], key=ready['id'])['step']}")
 
 
 def history_there(remote: Remote, form: Form, text: int | None) -> None:
