@@ -35,9 +35,10 @@ storage:  ## the contract of storage on a local disk, on HDFS and on an S3 serve
 test-random:  ## the whole suite in an order by chance (WINDROW_TEST_SEED=7 repeats one); for the night
 	@WINDROW_TEST_SEED=$${WINDROW_TEST_SEED:-$$(date +%s)} $(BOOT) python -- -m pytest -q src tests
 
-test-alone:  ## every file of tests that need Spark, each in a process of its own; for the night
-	@failed=; for file in $$(find tests/spark tests/property -name 'test_*.py' | sort); do \
-	  $(BOOT) python -- -m pytest -q -x $$file || failed="$$failed $$file"; done; \
+# 5: every test of a file is for another target.
+test-alone:  ## every file of tests that need Spark or a server, each in a process of its own; for the night
+	@failed=; for file in $$(find tests/spark tests/property tests/integration tests/unit/spark -name 'test_*.py' | sort); do \
+	  $(BOOT) python -- -m pytest -q -x $$file || [ $$? = 5 ] || failed="$$failed $$file"; done; \
 	if [ -n "$$failed" ]; then echo "fail by themselves:$$failed"; exit 1; fi
 
 fuzz:  ## 100,000 texts, wrong and right, for the parser, the checks and the formatter; takes half an hour
@@ -69,7 +70,7 @@ lock:  ## write the lock files from pyproject.toml
 lock-check:  ## fail if the lock files do not match pyproject.toml
 	@$(BOOT) lock-check
 
-test-spark42:  ## the Spark tests on the version of Spark before the pinned one, in an environment of its own
+test-spark42:  ## the suite on the version of Spark before the pinned one, in an environment of its own; for the night
 	@WINDROW_VENV=$${WINDROW_VENV:-.venv-spark42} $(BOOT) python -- tools/test_on_spark.py 4.2
 
 bench:  ## throughput against hand-written Structured Streaming, as ratios; takes minutes

@@ -41,15 +41,15 @@ class FunctionContract(ABC):
         assert function.doc
         assert find_fault(function.as_statement(self.name), Path()) is None
 
-    def test_a_row_does_not_depend_on_those_beside_it(self) -> None:
-        together = self._called(self.examples)
+    def test_a_row_does_not_depend_on_those_beside_it(self, spark: SparkSession) -> None:
+        together = self._called(spark, self.examples)
         for position, (arguments, expected) in enumerate(self.examples):
             assert_close(together[position], expected, self.tolerance)
             # A part of a larger array, as a batch of Spark's may be.
-            assert_close(self._called([self.examples[0], (arguments, expected)], start=1)[0], expected, self.tolerance)
+            assert_close(self._called(spark, [self.examples[0], (arguments, expected)], start=1)[0], expected, self.tolerance)
 
-    def test_no_rows_are_fine(self) -> None:
-        assert self._called(()) == []
+    def test_no_rows_are_fine(self, spark: SparkSession) -> None:
+        assert self._called(spark, ()) == []
 
     def test_executors_compute_the_same(self, spark: SparkSession) -> None:
         statement = self.function().as_statement(self.name)
@@ -64,15 +64,15 @@ class FunctionContract(ABC):
         for number, (_, expected) in enumerate(self.examples):
             assert_close(found[number], expected, self.tolerance)
 
-    def _called(self, examples: Sequence[tuple[tuple[Any, ...], Any]], start: int = 0) -> list[Any]:
+    def _called(self, spark: SparkSession, examples: Sequence[tuple[tuple[Any, ...], Any]], start: int = 0) -> list[Any]:
         """What the function makes of these rows as one array each, from ``start`` on; of the declared type."""
-        from pyspark.sql.types import DataType
-
         statement = self.function().as_statement(self.name)
-        kinds = [arrow_type(DataType.fromDDL(str(parameter.type))) for parameter in statement.parameters]
+        types = ", ".join(f"`{parameter.name}` {parameter.type}" for parameter in statement.parameters)
+        kinds = [arrow_type(field.dataType) for field in spark.createDataFrame([], types).schema.fields]
         columns = [pa.array([arguments[place] for arguments, _ in examples], kind).slice(start) for place, kind in enumerate(kinds)]
         made = load_function(statement.target, Path())(*columns)
         made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
         assert len(made) == len(examples) - start, "one value for each row"
-        values: list[Any] = made.cast(arrow_type(DataType.fromDDL(str(statement.returns)))).to_pylist()
+        [returned] = spark.createDataFrame([], f"r {statement.returns}").schema.fields
+        values: list[Any] = made.cast(arrow_type(returned.dataType)).to_pylist()
         return values
