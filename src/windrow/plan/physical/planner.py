@@ -11,7 +11,7 @@ from windrow.plan.physical.facts import NO_WISHES, RunFacts, expected_facts
 from windrow.plan.physical.renames import driver_columns, is_only_renamed
 from windrow.plan.physical.scans import accounting_choice, cache_choice, scan_choice, sink_counted_stage
 from windrow.plan.physical.spec import Choice, OperatorSpec, PhysicalPlan
-from windrow.plan.physical.strategies import Accounting, Load, Lookup, Over, Projection, Rows, Sides, Sink, State
+from windrow.plan.physical.strategies import Accounting, Load, Lookup, Over, Projection, RowHandling, Sides, Sink, State
 from windrow.plan.sharing import SharedAggregation, shared_aggregations
 from windrow.plan.stages import (
     Aggregate,
@@ -69,7 +69,7 @@ class _Planner:
                 return self._filter_project(stage)
             case Explode():
                 counting = Choice(Accounting.OWN_JOB, "a row for which the generator gives nothing is counted, too")
-                return Choice(Rows.GENERATE, "generators are Spark's"), counting
+                return Choice(RowHandling.GENERATE, "generators are Spark's"), counting
             case SubqueryLookup():
                 return (Choice(Lookup.SUBQUERY, "tables are in Spark's memory"),)
             case Aggregate():
@@ -82,18 +82,18 @@ class _Planner:
             case IntervalJoin() | AsofJoin() | WindowJoin():
                 return self._stream_join(stage)
             case WindowRows():
-                return (Choice(Rows.UNNEST, f"the windows of {stage.of} are put out there"),)
+                return (Choice(RowHandling.UNNEST, f"the windows of {stage.of} are put out there"),)
             case LateRows(of=of):
-                return (Choice(Rows.PASS_ON, f"{of} has set them aside in the driver"),)
+                return (Choice(RowHandling.PASS_ON, f"{of} has set them aside in the driver"),)
             case UnionAll() | InsertUnion():
-                return (Choice(Rows.UNION, "its inputs are read as one"),)
+                return (Choice(RowHandling.UNION, "its inputs are read as one"),)
             case Expect(input=given):
                 if driver_columns(self._job.stage(given), self._job) is not None:
-                    return (Choice(Rows.JUDGE_IN_DRIVER, f"the rows of {given} are there"),)
-                return (Choice(Rows.JUDGE_ON_EXECUTORS, f"the rows of {given} are there, to be counted and passed on"),)
+                    return (Choice(RowHandling.JUDGE_IN_DRIVER, f"the rows of {given} are there"),)
+                return (Choice(RowHandling.JUDGE_ON_EXECUTORS, f"the rows of {given} are there, to be counted and passed on"),)
             case UpsertTable():
                 reason = "joins look it up as it stands after the rows of a batch"
-                return Choice(Rows.LATEST, reason), Choice(State.DRIVER, "tables that queries make are held there")
+                return Choice(RowHandling.LATEST, reason), Choice(State.DRIVER, "tables that queries make are held there")
             case Write():
                 return (self._write(stage),)
             case _:

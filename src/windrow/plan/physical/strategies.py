@@ -116,7 +116,7 @@ class Sides(Strategy):
     COLLECTED_IN_TURN = "each side in a Spark job of its own"
 
 
-class Rows(Strategy):
+class RowHandling(Strategy):
     """What an operator does with rows that it does not compute."""
 
     GENERATE = "a generator of Spark"
@@ -157,7 +157,7 @@ _CHOICES: dict[type[Strategy], str] = {
     Over: "over",
     Lookup: "lookup",
     Sides: "sides",
-    Rows: "rows",
+    RowHandling: "rows",
     Load: "load",
     Sink: "sink",
 }

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.model.constraint import Constraint, OnViolation, judging, warning
 from windrow.model.fate import FIRST_VIOLATION
-from windrow.plan.physical.strategies import Rows
+from windrow.plan.physical.strategies import RowHandling
 from windrow.plan.stages import Expect
 from windrow.spark.compile.constraints import fate_sql, violates_sql
 from windrow.spark.execution.batch import BatchContext
@@ -47,7 +47,7 @@ class ExpectOperator(Operator[Expect]):
         if source is None:
             return
         with strictness(self.context.spark, self.stage.is_strict):
-            if self.spec.chosen(Rows) is Rows.JUDGE_IN_DRIVER:
+            if self.spec.chosen(RowHandling) is RowHandling.JUDGE_IN_DRIVER:
                 judged = self._in_driver(source, batch)
             else:
                 judged = self._on_executors(source, batch)
@@ -67,7 +67,7 @@ class ExpectOperator(Operator[Expect]):
 
     def _in_driver(self, source: Flow, batch: BatchContext) -> _Judged:
         """Spark gives verdicts only: the rows stay what they are, in their order."""
-        self.took(Rows.JUDGE_IN_DRIVER, batch)
+        self.took(RowHandling.JUDGE_IN_DRIVER, batch)
         table = source.as_table(self.context.spark)
         placed = table.append_column(PLACE, pa.array(range(table.num_rows), pa.int64()))
         frame = self.context.spark.createDataFrame(placed).coalesce(1)
@@ -83,7 +83,7 @@ class ExpectOperator(Operator[Expect]):
         """Kept for the batch: they are counted here, and read by whoever is next."""
         from pyspark.sql import functions as F
 
-        self.took(Rows.JUDGE_ON_EXECUTORS, batch)
+        self.took(RowHandling.JUDGE_ON_EXECUTORS, batch)
         given = source.as_frame(self.context.spark)
         frame = given.selectExpr("*", *self._asked(given)).persist()
         batch.cached.append(frame)

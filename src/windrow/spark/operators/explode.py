@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windrow.connectors.runtime import SEQ
-from windrow.plan.physical.strategies import Accounting, Rows
+from windrow.plan.physical.strategies import Accounting, RowHandling
 from windrow.plan.stages import Explode
 from windrow.spark.compile.expressions import quote, to_sql
 from windrow.spark.execution.batch import BatchContext
@@ -41,7 +41,7 @@ class ExplodeOperator(Operator[Explode]):
         if source is None:
             return
         found = explode(self.context.spark, self.stage, source, needs_order=self._needs_order)
-        self.took(Rows.GENERATE, batch)
+        self.took(RowHandling.GENERATE, batch)
         self.took(Accounting.OWN_JOB, batch)
         record_exploded(batch.result.ledger, self.name, found.rows, found.gave, found.given)
         batch.flows[self.name] = found.flow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.plan.physical.strategies import Rows
+from windrow.plan.physical.strategies import RowHandling
 from windrow.plan.stages import LateRows
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.operators.base import Operator
@@ -11,5 +11,5 @@ from windrow.spark.operators.base import Operator
 class LateRowsOperator(Operator[LateRows]):
     def process(self, batch: BatchContext) -> None:
         if self.stage.of in batch.late:
-            self.took(Rows.PASS_ON, batch)
+            self.took(RowHandling.PASS_ON, batch)
             batch.flows[self.name] = batch.late[self.stage.of]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.plan.physical.strategies import Rows
+from windrow.plan.physical.strategies import RowHandling
 from windrow.plan.stages import UnionAll
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.operators.base import Operator
@@ -12,5 +12,5 @@ from windrow.spark.operators.union import union_all
 class UnionAllOperator(Operator[UnionAll]):
     def process(self, batch: BatchContext) -> None:
         if (merged := union_all(self.context.spark, self.stage, batch.flows)) is not None:
-            self.took(Rows.UNION, batch)
+            self.took(RowHandling.UNION, batch)
             batch.flows[self.name] = merged

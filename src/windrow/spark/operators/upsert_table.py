@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from windrow.connectors.runtime import SEQ
-from windrow.plan.physical.strategies import Rows
+from windrow.plan.physical.strategies import RowHandling
 from windrow.plan.stages import UpsertTable
 from windrow.spark.execution.batch import BatchContext
 from windrow.spark.execution.measurements import Phase
@@ -29,7 +29,7 @@ class UpsertTableOperator(Operator[UpsertTable]):
         stage, source = self.stage, batch.flows.get(self.stage.input)
         rows = None if source is None else changes_in_order(source, self.context.spark)
         if source is not None:
-            self.took(Rows.LATEST, batch)
+            self.took(RowHandling.LATEST, batch)
             batch.flows[stage.name] = Flow(source.columns, table=rows)
         if rows is not None or stage.ttl is not None:
             self.keep(rows, batch)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from windrow.connectors.runtime import SEQ
 from windrow.model.system import ROW_COLUMNS
 from windrow.model.window_kinds import FixedKind
-from windrow.plan.physical.strategies import Rows
+from windrow.plan.physical.strategies import RowHandling
 from windrow.plan.selects import ROW_TIME, WINDOW_ROWS
 from windrow.plan.stages import WindowRows
 from windrow.spark.execution.batch import BatchContext
@@ -27,7 +27,7 @@ class WindowRowsOperator(Operator[WindowRows]):
     def process(self, batch: BatchContext) -> None:
         source = batch.flows.get(self.stage.input)
         if source is not None and (rows := window_rows(self.stage, source, batch.batch.batch_id)) is not None:
-            self.took(Rows.UNNEST, batch)
+            self.took(RowHandling.UNNEST, batch)
             batch.flows[self.name] = rows
 
 
