@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.observe.instruments import INSTRUMENTS
 
 SQL = """
 CREATE STREAM trades (symbol STRING, price DOUBLE NOT NULL, ts BIGINT) WITH (
@@ -50,8 +51,10 @@ def _scrape(address: str) -> Found:
     found: Found = defaultdict(dict)
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            labels = tuple(value for name, value in sample.labels.items() if name != "job_name")
-            found[sample.name.removeprefix("windrow_")][labels] = sample.value
+            name = sample.name.removeprefix("windrow_")
+            # The text has labels in the order of their names; the list of metrics says which comes first here.
+            order = INSTRUMENTS[name].labels if name in INSTRUMENTS else tuple(label for label in sample.labels if label != "job_name")
+            found[name][tuple(sample.labels[label] for label in order)] = sample.value
     return found
 
 

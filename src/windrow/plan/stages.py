@@ -649,5 +649,7 @@ def row_inputs(stage: Stage) -> tuple[str, ...]:
 
 
 def counts_answers(stage: Stage) -> bool:
-    """Whether a row that waits is counted when it is answered, and not when it comes."""
-    return isinstance(stage, AsofJoin) or (isinstance(stage, LookupJoin) and stage.retry_for is not None)
+    """Whether answers are counted: of a row that waits once it has one, of one that finds several rows of a query one each."""
+    if isinstance(stage, LookupJoin):
+        return stage.retry_for is not None or any(lookup.rows is not None for lookup in stage.lookups)
+    return isinstance(stage, AsofJoin)

@@ -206,7 +206,6 @@ class _JobRun:
         """By the record that a running job would keep of the batch."""
         result.measured.end()
         result.measured.take_ledger(self.executor.plan, result.ledger)
-        # A row that waits for its answer is counted when it has one, in whichever batch.
         inputs = {stage.name: row_inputs(stage) for stage in self.job.stages if not counts_answers(stage)}
         return imbalances(self._recorder.record(result, {}, now), inputs)
 
