@@ -9,6 +9,7 @@ from __future__ import annotations
 
 EVENT_TIME = "_event_time"
 TOPIC = "_topic"
+KEY = "_key"
 HEADERS = "_headers"
 START, END = "_window_start", "_window_end"
 EMISSION, REVISION = "_emission", "_revision"

@@ -19,7 +19,7 @@ from windrow.model import row_protocol
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-KEY, HEADERS, EVENT_TIME = "_key", row_protocol.HEADERS, row_protocol.EVENT_TIME
+KEY, HEADERS, EVENT_TIME = row_protocol.KEY, row_protocol.HEADERS, row_protocol.EVENT_TIME
 ROWS_AT_ONCE = 2_000
 
 Headers = list[tuple[str, str | bytes | None]]
