@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from windrow.model import row_protocol
 from windrow.model.types import NULL, UNKNOWN, ColumnDef
 from windrow.plan.stages import InsertInput, InsertUnion, UnionAll
 from windrow.spark.compile.event_time import event_time_sql
@@ -18,7 +19,7 @@ from windrow.spark.scan.row_reader import spark_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_KEY, _TEXT = "_key", "string"
+_KEY, _TEXT = row_protocol.KEY, "string"
 
 
 def union_all(spark: SparkSession, stage: UnionAll, flows: Mapping[str, Flow]) -> Flow | None:
