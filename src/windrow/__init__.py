@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from windrow.groups.effects import Impact
     from windrow.groups.report import GroupReport
     from windrow.jobs import Jobs
+    from windrow.jobs.building import Building
     from windrow.jobs.options import Mode
     from windrow.jobs.rehearsal import Rehearsal
     from windrow.jobs.rows import Rows
@@ -253,9 +254,12 @@ def apply(
     A job that runs, here or elsewhere, is stopped at the end of a batch. The new version is watched for ``watch`` seconds at most; 0
     leaves that to the next run. Where it fails, the version before comes back.
     """
+    from contextlib import ExitStack
+
     from windrow.changes import Strategy
     from windrow.jobs import RunOptions
     from windrow.jobs.authors import git_commit, user_name
+    from windrow.jobs.building import building
     from windrow.jobs.stop_wishes import stop_running
     from windrow.jobs.trial import prove
 
@@ -264,10 +268,17 @@ def apply(
     reviewed = [(switch, switch.review(how)) for switch in switches]
     changed = [(switch, review) for switch, review in reviewed if review.changes and review.batch >= 0]
     by, commit = user_name(), git_commit(compiled.script.source.name)
-    for switch in switches if changed and all(review.can_apply for _, review in changed) else ():
-        stop_running(switch.folder, by)
-    for switch, _ in changed:
-        switch.apply(message=message, who=by, commit=commit, strategy=how, is_final=not watch)
+    with ExitStack() as stack:
+        builders: dict[str, Building] = {}
+        if how.builds and all(review.can_apply for _, review in changed):
+            for switch, review in changed:
+                builders[switch.job.name] = stack.enter_context(building(switch, compiled, spark=spark, settings=settings))
+                builders[switch.job.name].build(review)
+        for switch in switches if changed and all(review.can_apply for _, review in changed) else ():
+            stop_running(switch.folder, by)
+        for switch, _ in changed:
+            build = builders[switch.job.name].state_at if switch.job.name in builders else None
+            switch.apply(message=message, who=by, commit=commit, strategy=how, is_final=not watch, build=build)
     if changed and watch:
         options = RunOptions("continuous", state, settings=settings or {})
         prove([switch for switch, _ in changed], compiled, options, spark=spark, seconds=watch, who=by)

@@ -12,7 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.changes import Strategy
 from windrow.jobs.authors import git_commit, user_name
+from windrow.jobs.building import building
+from windrow.jobs.switching import switches_in
 
 SOURCE = """
 CREATE STREAM t (k STRING, v INT, ts BIGINT) WITH (
@@ -269,6 +272,40 @@ def test_a_job_gains_a_source_loses_it_and_goes_back(spark: SparkSession, tmp_pa
     run("", "until_end")
     assert both() == sorted([("x", 1), ("y", 2), *((k, v) for k, v, _ in map(folder.row, range(30, 40)))])
     assert {(k, seconds(s)): (row["n"], row["total"]) for (k, s, _), row in folder.said().items()} == folder.expected(10, 10, -1)
+
+
+def test_groups_without_a_window_are_built_anew_from_the_sources(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "resident")
+    old = "k, 0 AS s, 0 AS e, COUNT(*) AS n FROM t GROUP BY k"
+    new = "k, 0 AS s, 0 AS e, COUNT(*) AS n, SUM(v) AS total FROM t WHERE v > 3 GROUP BY k"
+    folder.put(2)
+    folder.run(old)
+    switch = switches_in(folder.compiled(new), tmp_path / "state")[0]
+    review = switch.review(Strategy.BLUE_GREEN)
+    assert review.obstacles == []
+    with building(switch, folder.compiled(new), spark=spark) as builder:
+        builder.build(review)
+        pairs = builder.compare(review).differences
+        counts = {key: max((pair.old or {}).get("n", 0) for pair in pairs if pair.of["_key"] == key) for key in "ab"}
+        assert counts == {k: row["n"] for (k, _, _), row in folder.said().items()}
+        # The job goes on meanwhile, and what it reads is read up to there in the end.
+        folder.put(1)
+        folder.run(old)
+        switch.apply(strategy=Strategy.BLUE_GREEN, build=builder.state_at)
+    folder.put(1)
+    status = folder.run(new)
+    assert status.ledger.is_balanced
+    assert status.ledger.statements["o"].rows_in == 40
+    counted = [(k, v) for k, v, _ in map(folder.row, range(40)) if v > 3]
+    for (k, _, _), row in folder.said().items():
+        own = [v for one, v in counted if one == k]
+        assert (row["n"], row["total"]) == (len(own), sum(own))
+    # Back at the old text, its state is what it was.
+    assert windrow.rollback(folder.compiled(new), state=tmp_path / "state") == {"q": 1}
+    folder.run(old)
+    assert {k: row["n"] for (k, _, _), row in folder.said().items()} == {
+        key: sum(k == key for k, _, _ in map(folder.row, range(40))) for key in "ab"
+    }
 
 
 def test_a_version_that_fails_is_taken_back(spark: SparkSession, tmp_path: Path) -> None:

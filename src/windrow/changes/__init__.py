@@ -7,6 +7,6 @@ Spark.
 from windrow.changes.classes import Change, ChangeClass
 from windrow.changes.classify import changes_between
 from windrow.changes.cutting import cut_over
-from windrow.changes.mixing import Strategy, mixed
+from windrow.changes.mixing import Strategy, mixed, rebuilt, why_not_rebuilt
 
-__all__ = ["Change", "ChangeClass", "Strategy", "changes_between", "cut_over", "mixed"]
+__all__ = ["Change", "ChangeClass", "Strategy", "changes_between", "cut_over", "mixed", "rebuilt", "why_not_rebuilt"]

@@ -59,5 +59,7 @@ class Change:
     is_cut: bool = False
     # Whether it is made in windows that are open, so that they hold rows of both texts.
     is_mixed: bool = False
+    # Whether rows would come from somewhere else, so that nothing that was read can be read again.
+    reads_elsewhere: bool = False
     # What becomes of open windows and groups then, where it is more than that.
     if_mixed: str = ""

@@ -190,7 +190,7 @@ def _of_source(title: str, before: Mapping[str, Any], after: Mapping[str, Any], 
             )
         elif known is None:
             reason = "it reads something else"
-            yield Change(title, what, ChangeClass.SHAPE, reason, "cannot be carried over", _SOURCE_REFUSED)
+            yield Change(title, what, ChangeClass.SHAPE, reason, "cannot be carried over", _SOURCE_REFUSED, reads_elsewhere=True)
         elif known[0].is_safe:
             yield Change(title, what, known[0], known[1], "kept as it is", path=path, before=old, after=new)
         elif known[0] is ChangeClass.INPUT and not _feeds_state(after["name"], plan):

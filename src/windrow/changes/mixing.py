@@ -16,10 +16,19 @@ _FROM_NOW = "NULL where no row has come since; then it counts the rows from the 
 
 
 class Strategy(Enum):
-    """What to do about changes that the state cannot simply follow: cut over at a window boundary or refuse, or mix rows of both texts."""
+    """What to do about changes that the state cannot simply follow: cut over at a window boundary or refuse; mix rows of both texts; make
+    the state anew from the sources, or that after what both texts give is compared.
+    """
 
     SAFE = "cut"
     MIX = "mix"
+    REBUILD = "rebuild"
+    BLUE_GREEN = "blue-green"
+
+    @property
+    def builds(self) -> bool:
+        """Whether the state is made anew from the sources."""
+        return self in (Strategy.REBUILD, Strategy.BLUE_GREEN)
 
     @staticmethod
     def of(name: str) -> Strategy:
@@ -44,3 +53,19 @@ def mixed(old: Job, new: Job, changes: Sequence[Change]) -> list[Change]:
         else:
             found.append(replace(change, refused=f"{change.refused}. To mix is no way out: the state would need another form"))
     return found
+
+
+_ANEW = "made anew from the sources, as if the new text had always run; what was written stays"
+
+
+def rebuilt(changes: Sequence[Change]) -> list[Change]:
+    """The changes, where the new text reads again all that was read: it must be the same sources."""
+    return [each if each.reads_elsewhere else replace(each, refused="", state=_ANEW, added_call=None) for each in changes]
+
+
+def why_not_rebuilt(old: Job, new: Job) -> list[str]:
+    """What reading again would not give."""
+    if [read.name for read in old.reads] != [read.name for read in new.reads]:
+        return ["the sources are others, so what was read before is no input of the new text"]
+    timed = [stage.name for stage in new.stages if isinstance(stage, Aggregate) and stage.time.on_arrival]
+    return [f"windows of {timed[0]} go by the time of arrival, which is another when rows are read again"] if timed else []

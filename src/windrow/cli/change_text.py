@@ -21,8 +21,10 @@ def exit_of(record: Record) -> int:
     return _SAFE if ChangeClass(record["class"]).is_safe and record["can_apply"] else _DECIDE
 
 
-def text_of(record: Record, *, can_mix: bool = False) -> str:
-    """What ``review_record`` tells, for people. ``can_mix``: what is refused as it is could be made with rows of both texts."""
+def text_of(record: Record, *, can_mix: bool = False, can_build: bool = False) -> str:
+    """What ``review_record`` tells, for people. ``can_mix``: what is refused as it is could be made with rows of both texts;
+    ``can_build``: with a state that is made anew.
+    """
     head = f"job {record['job']}, version {record['version']}, after batch {record['batch']}"
     if not record["changes"]:
         return "\n".join([f"{head}: nothing has changed that its state depends on", *_unfinished(record)])
@@ -39,7 +41,7 @@ def text_of(record: Record, *, can_mix: bool = False) -> str:
                     f"       state  {change['state']}",
                 ]
                 lines += [f"       no     {change['refused']}"] if change["refused"] else []
-    lines += ["", *_outcome(record, can_mix)]
+    lines += ["", *_outcome(record, can_mix, can_build)]
     return "\n".join(lines)
 
 
@@ -55,7 +57,7 @@ def _unfinished(record: Record) -> list[str]:
     return lines
 
 
-def _outcome(record: Record, can_mix: bool) -> list[str]:
+def _outcome(record: Record, can_mix: bool, can_build: bool) -> list[str]:
     from windrow.changes import ChangeClass
 
     held = ", ".join(f"{count:,} of {name}" for name, count in record["open_windows"].items() if count) or "none"
@@ -65,12 +67,15 @@ def _outcome(record: Record, can_mix: bool) -> list[str]:
         others = [each for each in record["obstacles"] if not any(each.endswith(refused[1:]) for refused in told)]
         lines += [f"  no       {each}" for each in others]
         mix = ["           or --strategy mix: windows and groups that are open will hold rows of both texts"] if can_mix else []
+        mix += ["           or --strategy rebuild: the state is made anew from the sources, beside the job"] if can_build else []
         rows = f"{record['rows_read_so_far']:,} rows so far"
         return [*lines, "  apply    refused: nothing is touched. Ways out: undo the change; or run the new text with a new --state",
                 f"           folder and outputs of its own: it reads its sources from the beginning ({rows})", *mix]  # fmt: skip
     lines += _cut(record)
+    again = record["rows_read_again"]
+    sources = "nothing is read again" if not again else f"before that, all {again:,} rows are read again, as one batch, beside the job"
     lines += [
-        "  sources  go on where they were read up to; nothing is read again",
+        f"  sources  go on where they were read up to; {sources}",
         "  outputs  what was written stays; rows of later batches are as the new text says",
         "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
     ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +34,8 @@ class Strategy(Enum):
 
     cut = "cut"
     mix = "mix"
+    rebuild = "rebuild"
+    blue_green = "blue-green"
 
 
 # Why a server does not take an option.
@@ -48,7 +51,8 @@ How = Annotated[
     Strategy,
     typer.Option(
         "--strategy",
-        help="Where the state cannot simply follow: cut over at a window boundary, or mix rows of both texts in what is open.",
+        help="Where the state cannot simply follow: cut over at a window boundary, mix rows of both texts in what is open, rebuild the "
+        "state from the sources, or that after what both texts give was compared (blue-green).",
     ),
 ]
 Rehearse = Annotated[bool, typer.Option("--rehearse", help="Run both texts over recent rows, in copies, and show the differences.")]
@@ -124,6 +128,7 @@ def apply_change(
         )
         apply_there(remote, yes=yes, message=message, strategy=strategy.value)
         return
+    from windrow.cli.building import Told, build_and_apply
     from windrow.jobs.authors import git_commit, user_name
     from windrow.jobs.switching import refused
 
@@ -139,10 +144,15 @@ def apply_change(
     if changed and not yes and not typer.confirm("\nCarry the state over?"):
         raise typer.Exit(1)
     done = [switch for switch, _ in changed]
-    told = {"message": message, "who": user_name(), "commit": git_commit(file)}
-    stop_running_jobs(switch for switch, _ in switches)
-    for switch, _ in changed:
-        switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
+    told = Told(message=message, who=user_name(), commit=git_commit(file))
+    if _strategy(strategy).builds and changed:
+        stop = partial(stop_running_jobs, [switch for switch, _ in switches])
+        compiled, given = compiled_file(file, env), _settings(file, env, settings)
+        build_and_apply(changed, compiled, _strategy(strategy), told, stop, _master(file, env, master), given, is_final=not watch, yes=yes)
+    else:
+        stop_running_jobs(switch for switch, _ in switches)
+        for switch, _ in changed:
+            switch.apply(strategy=_strategy(strategy), is_final=not watch, **told)
     for switch, review in changed:
         # Not from what was looked at before: a job that ran has gone on since.
         print(f"job {review.job} is version {present_version(switch).number} from batch {present_version(switch).since + 1} on")
@@ -155,6 +165,20 @@ def apply_change(
         return
     words = "".join(f" --{name} {value}" for name, value in (("env", env), ("state", state)) if value)
     print(f"   nothing runs now. Go on: windrow run {file}{words}    go back: windrow rollback {file}{words}")
+
+
+def _settings(file: str, env: str | None, settings: list[str] | None) -> dict[str, str]:
+    from windrow.cli.project import chosen_for
+    from windrow.cli.set_options import read_settings
+
+    return {**chosen_for(file, env).settings, **read_settings(settings or [])}
+
+
+def _master(file: str, env: str | None, master: str | None) -> str:
+    from windrow.cli.project import chosen_for
+    from windrow.settings import load_settings
+
+    return chosen_for(file, env).master(master, load_settings())
 
 
 def _rehearse(
@@ -207,8 +231,10 @@ def _print_reviews(found: list[tuple[JobSwitch, Review]]) -> None:
 
     texts = []
     for switch, review in found:
-        can_mix = not review.can_apply and switch.review(JobStrategy.MIX).can_apply
-        texts.append(text_of(review_record(review), can_mix=can_mix))
+        can_mix, can_build = (
+            not review.can_apply and switch.review(strategy).can_apply for strategy in (JobStrategy.MIX, JobStrategy.REBUILD)
+        )
+        texts.append(text_of(review_record(review), can_mix=can_mix, can_build=can_build))
     print("\n\n".join(texts))
 
 

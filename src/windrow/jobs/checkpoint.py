@@ -73,6 +73,17 @@ class Checkpoint:
         """Whether Spark has noted what this batch reads."""
         return batch_id in _numbers(self._offsets)
 
+    def lend(self, job: Folder, last: int, batch_id: int) -> None:
+        """Let a batch of another job read what this one has read up to its batch ``last``: what sources note of that goes with it."""
+        other = Checkpoint(job)
+        for place in self._folder.entries("sources"):
+            log = self._folder.child(f"sources/{place}")
+            for file in log.names():
+                other._folder.replace_atomically(f"sources/{place}/{file}", log.read(file))
+        if self._folder.exists("metadata"):
+            other._folder.replace_atomically("metadata", self._folder.read("metadata"))
+        other.plan_as(batch_id, self.planned(last))
+
     def planned(self, batch_id: int) -> bytes:
         """Spark's note of a batch, as it is."""
         return self._offsets.read(str(batch_id))

@@ -142,6 +142,13 @@ class StateMigration:
         return found
 
 
+def write_built(folder: Folder, state: JobState, job: Job, parts: tuple[str, str]) -> None:
+    """State that was made anew, in the place of what would be carried over."""
+    for place in parts:
+        folder.remove(place)
+    StateStore(folder.child(parts[0]), meanings=column_meanings(job)).snapshot(state)
+
+
 def what_cannot_move(old: Job, new: Job, changes: list[Change], state: JobState) -> list[str]:
     """What only the state itself, or both plans together, can tell: a sentence for each obstacle."""
     found: list[str] = []

@@ -6,29 +6,31 @@ Nothing here starts Spark. The old version stays whole until ``job.json`` is rep
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from windrow.changes import Change, ChangeClass, Strategy, changes_between, cut_over, mixed
+from windrow.changes import Change, ChangeClass, Strategy, changes_between, cut_over, mixed, rebuilt, why_not_rebuilt
 from windrow.compiler import Compiled
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.cut_overs import CUT, as_it_runs, cut_json, cut_of, first_cut, waits_for
 from windrow.jobs.history import JobHistory, forget_notes, forget_state, misfits
-from windrow.jobs.identity import CARD, CHECKPOINT, Origin, checkpoint_of, make_card, parts_of, read_card, write_card
+from windrow.jobs.identity import CARD, CHECKPOINT, REPLAYS, Origin, checkpoint_of, make_card, parts_of, read_card, write_card
 from windrow.jobs.job_versions import JobText, keep_version, number_of, versions_of
 from windrow.jobs.pending import PendingRollback, forget_rollback, note_rollback, pending_rollback, refuse_unfinished_rollback
+from windrow.jobs.replays import ReplayLog
 from windrow.jobs.saved_text import Recompile, as_it_is, saved_job
 from windrow.jobs.state_folder import state_folder
-from windrow.jobs.state_migration import StateMigration, what_cannot_move
+from windrow.jobs.state_migration import StateMigration, what_cannot_move, write_built
 from windrow.plan.beginnings import still_wanted
 from windrow.plan.cut_over import CutOver, closed_for_good, with_both
 from windrow.plan.explain_json import job_to_json
 from windrow.plan.stages import Job
 from windrow.settings import environment
+from windrow.spark.state.job_state import JobState
 from windrow.spark.state.state_store import StateStore
 from windrow.storage import Folder, folder_name
 from windrow.storage.lease import Lease
@@ -60,6 +62,7 @@ class Review:
     # How long the state took to load, and how many rows its sources have given so far.
     load_seconds: float = 0.0
     rows_read: int = 0
+    strategy: Strategy = Strategy.SAFE
 
     @property
     def klass(self) -> ChangeClass:
@@ -94,7 +97,7 @@ class JobSwitch:
         refuse_unfinished_rollback(self.folder, self.job.name)
         batch = self._checkpoint.last_committed()
         changes = changes_between(card["plan"], job_to_json(self.job))
-        found = Review(self.job.name, number_of(card), batch, changes, is_final=bool(card.get("is_final", True)))
+        found = Review(self.job.name, number_of(card), batch, changes, is_final=bool(card.get("is_final", True)), strategy=strategy)
         if batch < 0 or (not changes and CUT not in card):
             return found
         began = time.monotonic()
@@ -103,6 +106,8 @@ class JobSwitch:
             changes, stages = cut_over(old, self.job, changes)
             if strategy is Strategy.MIX:
                 changes, stages = mixed(old, self.job, changes_between(card["plan"], job_to_json(self.job))), ()
+            elif strategy.builds:
+                changes, stages = rebuilt(changes_between(card["plan"], job_to_json(self.job))), ()
             found = replace(found, changes=changes)
             running = as_it_runs(old, self.folder, card)
             state = StateMigration(self.folder, running, self.job, parts_of(card)).load(batch)
@@ -112,8 +117,8 @@ class JobSwitch:
         waiting = waits_for(running, state)
         if not changes:
             return replace(found, closing=cut_of(card) if waiting else None, cut_until=max(waiting.values(), default=None))
-        obstacles = _refusals(changes)
-        if waiting:
+        obstacles = _refusals(changes) + (self._why_not_built(old) if strategy.builds else [])
+        if waiting and not strategy.builds:
             obstacles.append(_still_closing(card, max(waiting.values())))
         obstacles += misfits(self.job, self.folder)
         # Only what has no obstacle of its own is looked into.
@@ -135,6 +140,14 @@ class JobSwitch:
         least = min((mark for mark in marks if mark is not None), default=None)
         return replace(found, cut=cut, watermark=least, cut_until=max(closed_for_good(both).values()))
 
+    def _why_not_built(self, old: Job) -> list[str]:
+        found = why_not_rebuilt(old, self.job)
+        if not self.folder.is_local:
+            found.append("a state folder that is not on a local disk cannot be built beside")
+        if ReplayLog(self.folder.child(REPLAYS)).taken():
+            found.append("dead letters were replayed into it, and its sources do not have them as they were mended")
+        return found
+
     def apply(
         self,
         *,
@@ -143,10 +156,12 @@ class JobSwitch:
         commit: str = "",
         strategy: Strategy = Strategy.SAFE,
         is_final: bool = True,
+        build: Callable[[int], JobState] | None = None,
     ) -> int:
         """Carry the state over to this version; gives its number. A job that runs is refused: it holds the lease.
 
-        Where it is not final yet, ``finalise`` is to follow when the version has been seen to work.
+        Where it is not final yet, ``finalise`` is to follow when the version has been seen to work. ``build`` makes the state after a
+        batch anew, for strategies that want that.
         """
         lease = Lease(self.folder, self.job.name)
         try:
@@ -159,16 +174,24 @@ class JobSwitch:
             batch = self._checkpoint.last_committed()
             number = number_of(card) + 1
             parts = (f"state-{number}", f"buckets-{number}")
-            new = self.job if review.cut is None else with_both(old, self.job, review.cut)
-            migration = StateMigration(self.folder, as_it_runs(old, self.folder, card), new, parts_of(card), review.cut)
-            migration.write(migration.load(batch), review.changes, parts)
+            beginnings: Mapping[str, int] = {}
+            if strategy.builds:
+                if build is None:
+                    raise UsageError("WR677", f"strategy {strategy.value} reads the sources again", "windrow apply FILE does, with Spark")
+                write_built(self.folder, build(batch), self.job, parts)
+                card = {key: value for key, value in card.items() if key != "beginnings"}
+            else:
+                new = self.job if review.cut is None else with_both(old, self.job, review.cut)
+                migration = StateMigration(self.folder, as_it_runs(old, self.folder, card), new, parts_of(card), review.cut)
+                migration.write(migration.load(batch), review.changes, parts)
+                beginnings = migration.beginnings
             before, after = ([read.name for read in each.reads] for each in (old, self.job))
             if before != after:
                 self._checkpoint.write_for(f"{CHECKPOINT}-{number}", before, after)
-            keep_version(self.folder, card)
+            keep_version(self.folder, read_card(self.folder))
             lease.check()
             told = {"by": who, "message": message, "commit": commit, "strategy": strategy.value}
-            next_card = self._next_card(card, number, parts, batch, migration.beginnings, review, told)
+            next_card = self._next_card(card, number, parts, batch, beginnings, review, told)
             if before != after:
                 next_card["parts"][CHECKPOINT] = f"{CHECKPOINT}-{number}"
             write_card(self.folder, {**next_card, "is_final": is_final})

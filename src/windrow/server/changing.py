@@ -75,6 +75,9 @@ class Changing:
 
     def plan(self, text: Text, by: Who, message: str = "", strategy: Strategy = Strategy.SAFE) -> Plan:
         """What the text would do to the job. Nothing is changed but that there is a version more."""
+        if strategy.builds:
+            told = f"a server does not make state anew, as strategy {strategy.value} asks"
+            raise UsageError("WR677", told, "stop the job, and windrow apply FILE --state DIR on the server's machine")
         version, _ = self._service.take(text, by.name, message)
         known = self._registry.deployment(text.deployment)
         if known is None:

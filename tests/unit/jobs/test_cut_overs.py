@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.changes import Change, Strategy, changes_between, cut_over, mixed
+from windrow.changes import Change, Strategy, changes_between, cut_over, mixed, rebuilt, why_not_rebuilt
 from windrow.compiler import compile_sql
 from windrow.errors import UsageError
 from windrow.model.window_kinds import Cumulate, Sliding, Tumbling
@@ -153,6 +153,28 @@ def test_what_can_be_mixed(before: str, after: str, is_made: bool) -> None:
     changes = mixed(old, new, changes_between(job_to_json(old), job_to_json(new)))
     assert all(not change.refused for change in changes) is is_made
     assert any(change.is_mixed for change in changes) is is_made
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (FOREVER.format(""), FOREVER.format(" WHERE v > 1"), []),
+        (SUMS.replace("TUMBLING", "SESSION"), SUMS.replace("TUMBLING(1m)", "SESSION(2m)"), []),
+        (SUMS, SUMS.replace("(1m)", "(5m) ON PROCESSING_TIME()"), ["by the time of arrival"]),
+    ],
+)
+def test_what_can_be_built_anew_from_the_sources(before: str, after: str, why: list[str]) -> None:
+    old, new = job_of(before), job_of(after)
+    assert [change.refused for change in rebuilt(changes_between(job_to_json(old), job_to_json(new))) if change.refused] == []
+    found = why_not_rebuilt(old, new)
+    assert len(found) == len(why)
+    assert all(part in told for part, told in zip(why, found, strict=True))
+
+
+def test_rows_of_another_place_are_no_state_of_before() -> None:
+    old = job_of(SUMS)
+    new = compile_sql(SOURCE.format(f"{SUMS};").replace("'path' = 'in'", "'path' = 'other'"), "q.sql", {}).plan.jobs[0]
+    assert any("by their place" in change.refused for change in rebuilt(changes_between(job_to_json(old), job_to_json(new))))
 
 
 def test_a_column_that_becomes_null_when_mixed_says_so() -> None:

@@ -56,7 +56,12 @@ class NewPlan(Shape):
     files: Files
     env: Env
     message: str = Field(default="", max_length=500)
-    strategy: str = Field(default="cut", max_length=20, description="where the state cannot simply follow: cut or mix", examples=["cut"])
+    strategy: str = Field(
+        default="cut",
+        max_length=20,
+        description="where the state cannot simply follow: cut or mix; rebuild and blue-green are not for servers",
+        examples=["cut"],
+    )
 
 
 class GoBack(Shape):
