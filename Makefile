@@ -3,7 +3,7 @@ PYTHON ?= python3
 BOOT := $(PYTHON) bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz-api bench-against changes docs help setup demo test lint types unit integration storage chaos slow test-random test-alone fuzz conformance-all test-spark42 bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
+.PHONY: fuzz-api bench-against changes cluster docs help setup demo test lint types unit integration storage chaos slow test-random test-alone fuzz conformance-all test-spark42 bench bench-flink bench-joins bench-kafka bench-receiver soak format lock lock-check
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,9 @@ chaos:  ## kills, restarts and torn files; takes minutes
 
 changes:  ## 4,000 random changes of queries with their state, in both homes of state and through restarts; takes half an hour
 	@$(BOOT) python -- -m pytest -q -m slow -o faulthandler_timeout=0 tests/property/test_changed_queries.py tests/property/test_cut_over_queries.py
+
+cluster:  ## a Spark cluster of machines that share nothing, made of namespaces (Linux, root): workers, examples, cases, faults
+	@$(BOOT) python -- -m pytest -q -s -m cluster -o faulthandler_timeout=0 tests/cluster
 
 docs:  ## the documentation site into build/site, every link checked
 	@$(BOOT) python -- -m mkdocs build --strict --quiet

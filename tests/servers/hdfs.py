@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import time
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +16,9 @@ from pathlib import Path
 
 from windrow.jars import HDFS_CLUSTER, jar_files
 from windrow.java import ensure_java
+from windrow.local.kafka import free_port
 
+_SERVERS = "org.apache.hadoop.hdfs.server"
 _MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
 _START_SECONDS = 300
 
@@ -26,7 +30,7 @@ def hdfs(folder: Path) -> Iterator[str]:
     config = folder / "site.xml"
     log = folder / "hdfs.log"
     command = [
-        str(ensure_java(install=False).path / "bin" / "java"), "-Xmx512m", f"-Dtest.build.data={folder / 'data'}",
+        _java(), "-Xmx512m", f"-Dtest.build.data={folder / 'data'}",
         "-cp", os.pathsep.join([*map(str, jar_files(HDFS_CLUSTER)), f"{_spark_jars()}/*"]),
         _MAIN, "-nomr", "-format", "-datanodes", "1", "-nnport", "0", "-writeConfig", str(config),
         # A test writes small files, and does not pull the plug.
@@ -45,6 +49,62 @@ def hdfs(folder: Path) -> Iterator[str]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@contextmanager
+def hdfs_at(folder: Path, address: str) -> Iterator[str]:
+    """The same for other machines: a name node and a data node, each a process, that listen at one address of this one."""
+    port, page = free_port(), free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "fs.defaultFS": f"hdfs://{address}:{port}",
+        "hadoop.tmp.dir": str(folder / "tmp"),
+        "dfs.namenode.name.dir": f"file://{folder}/name",
+        "dfs.datanode.data.dir": f"file://{folder}/data",
+        "dfs.namenode.rpc-bind-host": address,
+        "dfs.namenode.http-address": f"{address}:{page}",
+        **{f"dfs.datanode.{kind}address": f"{address}:0" for kind in ("", "ipc.", "http.")},
+        # Its names are in no name server.
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.namenode.fs-limits.min-block-size": "1024",
+        "dfs.replication": "1",
+        "dfs.permissions.enabled": "false",
+    }
+    entries = "".join(f"<property><name>{key}</name><value>{value}</value></property>" for key, value in settings.items())
+    for name in ("core-site.xml", "hdfs-site.xml"):
+        (folder / name).write_text(f"<configuration>{entries}</configuration>", encoding="ascii")
+    java, path = _java(), os.pathsep.join([str(folder), *map(str, jar_files(HDFS_CLUSTER)), f"{_spark_jars()}/*"])
+    small = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path]
+    subprocess.run([*small, f"{_SERVERS}.namenode.NameNode", "-format", "-nonInteractive"], check=True, capture_output=True)
+    with (folder / "hdfs.log").open("wb") as log:
+        mains = (f"{_SERVERS}.namenode.NameNode", f"{_SERVERS}.datanode.DataNode")
+        nodes = [
+            subprocess.Popen([*small, main], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True) for main in mains
+        ]
+    try:
+        deadline = time.monotonic() + _START_SECONDS
+        while not _has_data_node(f"http://{address}:{page}"):
+            assert all(node.poll() is None for node in nodes), (folder / "hdfs.log").read_text(errors="replace")[-3000:]
+            assert time.monotonic() < deadline, "no data node came"
+            time.sleep(0.1)
+        yield settings["fs.defaultFS"]
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
+
+
+def _has_data_node(page: str) -> bool:
+    query = "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
+    try:
+        with urllib.request.urlopen(page + query, timeout=5) as answer:
+            return bool(json.load(answer)["beans"][0]["NumLiveDataNodes"])
+    except (OSError, ValueError, LookupError):
+        return False
+
+
+def _java() -> str:
+    return str(ensure_java(install=False).path / "bin" / "java")
 
 
 def _address(config: Path) -> str | None:

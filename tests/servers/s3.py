@@ -36,11 +36,11 @@ class S3:
 
 
 @contextmanager
-def s3() -> Iterator[S3]:
-    server = ThreadedMotoServer(port=0, verbose=False)
+def s3(address: str = "127.0.0.1") -> Iterator[S3]:
+    server = ThreadedMotoServer(ip_address=address, port=0, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()
-        yield S3(f"http://{host.replace('0.0.0.0', '127.0.0.1')}:{port}")
+        yield S3(f"http://{host}:{port}")
     finally:
         server.stop()

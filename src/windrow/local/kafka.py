@@ -64,17 +64,21 @@ EVERYBODY = Entrance("PLAINTEXT", {}, {}, {})
 class LocalBroker:
     """One broker a folder: its records, its log and who runs it stay there, so any process can ask for it or stop it."""
 
-    def __init__(self, folder: Path, port: int | None = None, entrance: Entrance = EVERYBODY) -> None:
-        """``port``: None takes the port it had before, else the usual one. 0 takes any that is free."""
+    def __init__(self, folder: Path, port: int | None = None, entrance: Entrance = EVERYBODY, host: str = HOST) -> None:
+        """``port``: None takes the port it had before, else the usual one. 0 takes any that is free.
+
+        ``host`` is the address of this machine that clients reach it at.
+        """
         self.folder = folder.absolute()
         self._entrance = entrance
+        self._host = host
         card = self._card()
         self.port = int(card.get("port", DEFAULT_PORT)) if port is None else port or free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        return f"{HOST}:{self.port}"
+        return f"{self._host}:{self.port}"
 
     @property
     def log(self) -> Path:
@@ -172,7 +176,7 @@ class LocalBroker:
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@{HOST}:{controller}",
-            "listeners": f"CLIENT://{HOST}:{self.port},INSIDE://{HOST}:{inside},CONTROLLER://{HOST}:{controller}",
+            "listeners": f"CLIENT://{self._host}:{self.port},INSIDE://{HOST}:{inside},CONTROLLER://{HOST}:{controller}",
             "advertised.listeners": f"CLIENT://{self.address},INSIDE://{HOST}:{inside}",
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "INSIDE",
