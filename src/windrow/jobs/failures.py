@@ -8,6 +8,7 @@ from collections.abc import Callable
 from windrow.errors import JobError, OutageError
 from windrow.spark.compile.python_functions import FAILED as FAILED_FUNCTION
 from windrow.spark.internals.java_errors import spark_errors
+from windrow.spark.internals.lost_executors import lost_executor
 
 # What a function of the user's own failed with, as it comes out of Spark's Python workers.
 _OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
@@ -48,6 +49,13 @@ def fault_of_query(error: BaseException, job: str) -> JobError | None:
     return JobError("WR832", f"job {job} stopped: a subquery used as a value gave more than one row", hint)
 
 
+def lost_part(error: BaseException, job: str) -> OutageError | None:
+    """A part of the cluster went away under the batch, in whatever a sink or a source made of it."""
+    if isinstance(error, OutageError) or (lost := lost_executor(error)) is None:
+        return None
+    return OutageError("WR855", f"job {job} stopped: {lost}", "see that workers are there, then run again: nothing is lost")
+
+
 def as_job_error(error: Exception, job: str) -> JobError:
     """What stopped a job, in a line."""
     text = str(error)
@@ -57,6 +65,8 @@ def as_job_error(error: Exception, job: str) -> JobError:
         )
     if (known := fault_of_query(error, job)) is not None:
         return known
+    if (outage := lost_part(error, job)) is not None:
+        return outage
     if any(sign in text for sign in _NO_WORKER):
         hint = "the machine has more to do than it can: let fewer jobs run, or start the job again when it is quieter"
         return OutageError("WR851", f"job {job} stopped: a Python worker of Spark did not start within ten seconds", hint)

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from windrow.errors import OutageError
-from windrow.jobs.failures import as_job_error
+from windrow.errors import JobError, OutageError
+from windrow.jobs.failures import as_job_error, lost_part
 from windrow.jobs.outage import Outage
 from windrow.resilience import RetryRule
 
@@ -71,3 +71,32 @@ def test_what_cannot_be_computed_says_what_to_write(text: str, what: str, hint: 
     assert found.code == "WR853"
     assert found.message.startswith(f"job ratios stopped: {what}, and 'error.policy' = 'fail' does not let that be NULL (")
     assert hint in (found.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "Job aborted: (10.0.0.5 executor 2): ExecutorLostFailure (executor 2 exited by x) Reason: worker lost\nDriver",
+            "executor 2 was lost: worker lost",
+        ),
+        ("org.apache.spark.shuffle.FetchFailedException: Connection reset by peer", "what an executor had computed went away with it"),
+        (
+            "java.io.IOException: Failed to connect to /10.0.0.5:4040",
+            "an executor did not reach another machine: Failed to connect to /10.0.0.5:4040",
+        ),
+    ],
+)
+def test_a_lost_executor_is_waited_for(said: str, told: str) -> None:
+    found = as_job_error(RuntimeError(said), "candles")
+    assert isinstance(found, OutageError)
+    assert (found.code, found.message) == ("WR855", f"job candles stopped: {told}")
+
+
+def test_a_sink_that_lost_an_executor_has_not_failed() -> None:
+    error = JobError("WR524", "batch 3 could not be written to out: no reason given")
+    error.__cause__ = RuntimeError("ExecutorLostFailure (executor 1 exited unrelated to the running tasks) Reason: heartbeat")
+    found = lost_part(error, "candles")
+    assert found is not None
+    assert found.message == "job candles stopped: executor 1 was lost: heartbeat"
+    assert lost_part(JobError("WR523", "the disk is full"), "candles") is None
