@@ -124,12 +124,13 @@ def sql(
 
     from windrow.compiler import compile_script
     from windrow.jobs import RunOptions, start
+    from windrow.jobs.options import session_settings
     from windrow.settings import environment
     from windrow.spark.session import make_session
     from windrow.sql import parse
 
     compiled = compile_script(parse(text, "<sql>", environment() if env is None else env), bare_sink="memory")
-    session = spark or _active_session() or make_session(master, {k: v for k, v in (settings or {}).items() if k.startswith("spark.")})
+    session = spark or _active_session() or make_session(master, session_settings(settings or {}))
     with tempfile.TemporaryDirectory(prefix="windrow-sql-", ignore_cleanup_errors=True) as state:
         jobs = start(compiled, RunOptions("until_end", state, master, settings or {}, keep_rows=keep), session)
         try:

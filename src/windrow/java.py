@@ -68,11 +68,9 @@ class JavaHome:
     version: str
 
     def activate(self) -> None:
-        """Make the Spark that this process starts use this Java, and this Python for its workers."""
+        """Make the Spark that this process starts use this Java."""
         # Set, not defaulted: a JAVA_HOME that names too old a Java is why another one was looked for.
         os.environ["JAVA_HOME"] = str(self.path)
-        # Spark would take whatever "python3" is on PATH, which is another one when the environment is not activated.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def ensure_java(install: bool, python: str = sys.executable) -> JavaHome:

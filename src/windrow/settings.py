@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -92,3 +95,33 @@ def spark_folders() -> list[Path]:
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (str(Path(home, "conf")) if home else None)
     return [Path(folder)] if folder else []
+
+
+def spark_jars() -> list[Path]:
+    """Where the jars of the Spark that starts are."""
+    home = os.environ.get("SPARK_HOME")
+    return [Path(home, "jars")] if home else []
+
+
+def worker_python() -> str | None:
+    """The program of Spark's Python workers, where the environment names one."""
+    return os.environ.get("PYSPARK_PYTHON") or None
+
+
+@contextmanager
+def starting_with(python: str) -> Iterator[None]:
+    """For as long as Spark starts: its workers run this program, and what has no path is looked for beside our own interpreter first.
+
+    Spark takes both from the environment, once. Another session of this process may want others.
+    """
+    kept = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PATH")}
+    os.environ["PYSPARK_PYTHON"] = python
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

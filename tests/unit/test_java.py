@@ -218,11 +218,8 @@ def test_apt_offering_only_old_releases_is_no_offer() -> None:
 
 def test_activate_decides_what_spark_starts(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "too old")
-    monkeypatch.setenv("PYSPARK_PYTHON", "")
-    monkeypatch.delenv("PYSPARK_PYTHON")
     JavaHome(machine, 17, "17").activate()
     assert os.environ["JAVA_HOME"] == str(machine)
-    assert os.environ["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_the_real_java_of_this_run_is_found() -> None:

@@ -60,6 +60,13 @@ def _option(name: str, text: str, metavar: str | None = None) -> typer.models.Op
     return made
 
 
+Pack = Annotated[
+    str | None,
+    _option("--pack", "An archive of windrow pack, for the workers of a cluster: the same as --set workers.pack=FILE.", "FILE"),
+]
+Image = Annotated[
+    str | None, _option("--image", "The image of the executors on Kubernetes: the same as --set workers.image=IMAGE.", "IMAGE")
+]
 Env = Annotated[str | None, _option("--env", "An environment of windrow.yaml, such as prod.", "NAME")]
 AtServer = Annotated[
     str | None, _option("--server", "Ask a server of jobs, in the place of a state folder; FILE may be the name of a job.", "URL")

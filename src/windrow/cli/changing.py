@@ -197,7 +197,7 @@ def _rehearse(
     from windrow.cli.set_options import read_settings
     from windrow.cli.spark_start import start_spark
     from windrow.jobs.change_records import review_record
-    from windrow.jobs.options import SPARK
+    from windrow.jobs.options import session_settings
     from windrow.jobs.rehearsal import rehearse
     from windrow.settings import load_settings
     from windrow.spark.internals.java_process import stop_session
@@ -207,8 +207,8 @@ def _rehearse(
     if changed:
         chosen = chosen_for(file, env)
         given = {**chosen.settings, **read_settings(settings or [])}
-        own = {key: value for key, value in given.items() if not key.startswith(SPARK)}
-        spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
+        own = {key: value for key, value in given.items() if key not in session_settings(given)}
+        spark = start_spark(chosen.master(master, load_settings()), session_settings(given))
         try:
             for switch in changed:
                 compiled = compiled_file(file, env)
@@ -253,18 +253,18 @@ def _watch(
     from windrow.cli.spark_start import start_spark
     from windrow.errors import WindrowError
     from windrow.jobs.authors import user_name
-    from windrow.jobs.options import SPARK, RunOptions
+    from windrow.jobs.options import RunOptions, session_settings
     from windrow.jobs.trial import COMMITS, prove
     from windrow.settings import load_settings
     from windrow.spark.internals.java_process import stop_session
 
     chosen = chosen_for(file, env)
     given = {**chosen.settings, **read_settings(settings or [])}
-    own = {key: value for key, value in given.items() if not key.startswith(SPARK)}
+    own = {key: value for key, value in given.items() if key not in session_settings(given)}
     options = RunOptions("continuous", _state_path(file, state, env), settings=own)
     print(f"   watching it for {COMMITS} batches, or {seconds:g} s")
     try:
-        spark = start_spark(chosen.master(master, load_settings()), {k: v for k, v in given.items() if k.startswith(SPARK)})
+        spark = start_spark(chosen.master(master, load_settings()), session_settings(given))
         try:
             seen = prove(switches, compiled_file(file, env), options, spark=spark, seconds=seconds, tell=_tell_commit, who=user_name())
         finally:

@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "produce": ("kafka:produce", "Send a file of JSON lines to a topic, a record each."),
     "consume": ("kafka:consume", "Print the records of a topic as they come, until Ctrl-C."),
     "jars": ("jar_files:fetch_jars", "Fetch the jars that Kafka needs, so that later runs need no network for them."),
+    "pack": ("pack:pack", "Make an archive of this Python with Windrow, for the workers of a cluster: windrow run --pack FILE ships it."),
     "warm-up": ("warm_up:warm_up", "Keep what Java loads for Spark in an archive, so that later runs start sooner."),
     "serve": ("serve:serve", "Keep many jobs running, with a web page and an HTTP API."),
     "deploy": ("deployments:deploy", "Give a file to a server, as a new job or as a new version of one, and run it there."),

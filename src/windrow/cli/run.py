@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windrow.cli import codes
-from windrow.cli.arguments import Env, Interval, ListenAt, LogFile, LogForm, Master, RunFile, Settings, State, TokenFile
+from windrow.cli.arguments import Env, Image, Interval, ListenAt, LogFile, LogForm, Master, Pack, RunFile, Settings, State, TokenFile
 from windrow.cli.files import stem
 from windrow.cli.project import Chosen, chosen_for, compile_chosen, files_of, working_in
 
@@ -28,6 +28,8 @@ def run(
     until_end: Annotated[bool, typer.Option("--until-end", help="Treat the input as bounded: take it in and close every window.")] = False,
     state: State = None,
     master: Master = None,
+    pack: Pack = None,
+    image: Image = None,
     settings: Settings = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No status line and no ledger; rows and errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The final report as one line of JSON.")] = False,
@@ -41,17 +43,18 @@ def run(
     """Run the jobs of a SQL file, until Ctrl-C unless an option says otherwise. The same command resumes where the last run stopped."""
     from windrow.cli.log_options import logs
     from windrow.cli.session import Launch, RunRequest, run_files
-    from windrow.cli.set_options import read_settings
+    from windrow.cli.set_options import of_workers, read_settings
     from windrow.settings import load_settings
 
     mode = _mode(once, until_end)
-    again = _command(file, env, once, until_end, state)
+    again = _command(file, env, once, until_end, {"--state": state, "--master": master, "--pack": pack, "--image": image})
+    workers = of_workers(pack, image)
     with logs(log_format, log_file), working_in(file) as files_in:
         chosen = chosen_for(files_in or file, env)
         defaults = load_settings()
         files = [file] if files_in is None else [str(path) for path in files_of(chosen)]
         places = {one: chosen.state(_below(state, files, one), defaults, stem(one)) for one in files}
-        own = {**chosen.settings, **read_settings(settings or [])}
+        own = {**chosen.settings, **read_settings(settings or []), **workers}
         launches = [Launch(_compiled(one, chosen, place, own, is_quiet=quiet), place) for one, place in places.items()]
         request = RunRequest(
             mode=mode,
@@ -159,14 +162,7 @@ def _millis(text: str | None) -> int:
     return micros // 1000
 
 
-def _command(file: str, env: str | None, once: bool, until_end: bool, state: str | None) -> str:
+def _command(file: str, env: str | None, once: bool, until_end: bool, given: Mapping[str, str | None]) -> str:
     """What to type to go on."""
-    words = [
-        "windrow",
-        "run",
-        file,
-        *(["--env", env] if env else []),
-        *(["--once"] if once else []),
-        *(["--until-end"] if until_end else []),
-    ]
-    return " ".join([*words, *(["--state", state] if state else [])])
+    flags = [*(["--env", env] if env else []), *(["--once"] if once else []), *(["--until-end"] if until_end else [])]
+    return " ".join(["windrow", "run", file, *flags, *(word for key, value in given.items() if value for word in (key, value))])

@@ -20,7 +20,8 @@ from windrow.cli.stopping import StopWish
 from windrow.cli.unread import refuse_unread
 from windrow.errors import SparkLostError, UsageError, WindrowError
 from windrow.jobs import Jobs, RunOptions, start
-from windrow.jobs.options import SPARK, STALLED
+from windrow.jobs.jar_needs import with_needed_jars
+from windrow.jobs.options import STALLED, session_settings
 from windrow.jobs.state_folder import prepared, state_folder
 from windrow.spark.internals.java_process import JavaProcess, stop_session
 from windrow.storage import is_local
@@ -117,7 +118,9 @@ def _run(launches: Sequence[Launch], request: RunRequest, console: Console, serv
     log = _log_in(launches[0].state, request)
     if not request.is_silent:
         _announce(launches, request, console)
-    spark = start_spark(request.master, {k: v for k, v in request.settings.items() if k.startswith(SPARK)}, log)
+    plans = [job for launch in launches for job in launch.compiled.plan.jobs]
+    states = [launch.state for launch in launches]
+    spark = start_spark(request.master, with_needed_jars(session_settings(request.settings), request.master, plans, states), log)
     java = JavaProcess.of(spark)
     # Spark is stopped within: a second Ctrl-C need not wait for that either.
     with StopWish() as wish:
@@ -137,7 +140,7 @@ def _run(launches: Sequence[Launch], request: RunRequest, console: Console, serv
                     break
                 serving.unwatch()
         except Exception as error:
-            lost = _loss(error, java, [job for launch in launches for job in launch.compiled.plan.jobs])
+            lost = _loss(error, java, plans)
             if lost is None:
                 raise
             if not wish.asked:
@@ -158,7 +161,8 @@ def _await_resumption(pausing: Pausing, wish: StopWish) -> None:
 
 def _started(launches: Sequence[Launch], request: RunRequest, spark: Any, loads: Loads | None, serving: Serving | Unheard) -> Jobs:
     """The jobs of every file. Where one does not start, those that did are stopped again."""
-    own = {key: value for key, value in request.settings.items() if not key.startswith(SPARK)}
+    of_session = session_settings(request.settings)
+    own = {key: value for key, value in request.settings.items() if key not in of_session}
     running: list[Jobs] = []
     heard = None if isinstance(serving, Unheard) else serving
     try:

@@ -158,6 +158,8 @@ class ConnectorSpec:
     counts_rows: Callable[[Mapping[str, str]], bool] = _counts_nothing
     # What the Python of Spark's workers needs for a source with these options.
     worker_modules: Callable[[Mapping[str, str]], tuple[str, ...]] = _no_modules
+    # The group of ``jars.lock.toml`` that Spark needs for it on a cluster.
+    jars: str | None = None
     # Whether a sink talks to a system that may be away: its outputs take the options of ``outage_options``.
     is_outside: bool = True
     # Whether rows of a sink carry headers, beside their columns.

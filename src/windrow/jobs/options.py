@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from windrow.plan.physical import RunWishes
 
 SPARK = "spark."
+# As ``windrow.spark.shipping`` reads them; nothing of Spark is imported for the sake of two names.
+PACK, IMAGE = "workers.pack", "workers.image"
 Mode = Literal["continuous", "once", "until_end"]
 
 
@@ -87,6 +89,18 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         "so many seconds a batch may be under way, or rows may wait to be read while none is, before the job is "
         "[not ready](monitoring.md#health)",
         example="600",
+    ),
+    PACK: RunSetting(
+        "",
+        "an archive of `windrow pack` with the [Python of a cluster's workers](cluster.md#python-on-the-workers); `--pack` for short",
+        is_text=True,
+        example="windrow-env.tar.gz",
+    ),
+    IMAGE: RunSetting(
+        "",
+        "the image of the executors on [Kubernetes](cluster-kubernetes.md); `--image` for short",
+        is_text=True,
+        example="registry.example/windrow:1",
     ),
     "state.max_groups": RunSetting("", "the same for the number of groups and windows that one statement holds", example="5000000"),
     "state.on_limit": RunSetting(
@@ -205,5 +219,9 @@ class RunOptions:
     @property
     def spark_settings(self) -> dict[str, str]:
         """Spark keeps its log of as many batches as we keep states, or there would be no way back to the older ones."""
-        own = {key: value for key, value in self.settings.items() if key.startswith(SPARK)}
-        return {"spark.sql.streaming.minBatchesToRetain": self.setting("state.retain.batches"), **own}
+        return {"spark.sql.streaming.minBatchesToRetain": self.setting("state.retain.batches"), **session_settings(self.settings)}
+
+
+def session_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """What of the settings of a run is settled when its session starts."""
+    return {key: value for key, value in settings.items() if key.startswith(SPARK) or key in (PACK, IMAGE)}

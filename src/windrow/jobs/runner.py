@@ -22,13 +22,14 @@ from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.cut_overs import as_it_runs, forget_old, is_over
 from windrow.jobs.event_watch import EVENTS, EventWatch
-from windrow.jobs.failures import as_job_error, fault_of_query
+from windrow.jobs.failures import as_job_error, fault_of_query, lost_part
 from windrow.jobs.handle import Jobs
 from windrow.jobs.identity import LETTERS, RECORDS, REPLAYS, TABLES, Origin, about_of, claim, count_start, read_card, state_parts
 from windrow.jobs.inputs import Inputs
+from windrow.jobs.jar_needs import with_needed_jars
 from windrow.jobs.job_versions import number_of
 from windrow.jobs.lineage_events import lineage_events
-from windrow.jobs.options import RunOptions
+from windrow.jobs.options import IMAGE, PACK, RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
 from windrow.jobs.outside_view import OutsideView
@@ -41,7 +42,7 @@ from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.stop_wishes import StopWatch
 from windrow.jobs.tracing import tracing
-from windrow.jobs.worker_needs import can_hold_state, check_workers
+from windrow.jobs.worker_needs import SHARE_HINT, WorkerNeeds
 from windrow.model.policies import StateBackendSetting
 from windrow.observe.event import INFO, Event
 from windrow.observe.log_context import log_context
@@ -95,15 +96,19 @@ def start(
         raise UsageError("WR620", "there is nothing to run: the file only defines sources", "add a SELECT or CREATE STREAM ... AS SELECT")
     is_own = spark is None
     if spark is None:
-        session = make_session(options.master, options.spark_settings, has_fast_paths=options.has_fast_paths)
+        needed = with_needed_jars(options.spark_settings, options.master, compiled.plan.jobs, [str(options.state)])
+        session = make_session(options.master, needed, has_fast_paths=options.has_fast_paths)
     else:
+        if sent := [key for key in (PACK, IMAGE) if key in options.settings]:
+            hint = "leave it out, and set PYSPARK_PYTHON and spark.archives where that session is made"
+            raise UsageError("WR646", f"{sent[0]} is settled when a session starts, and one was given", hint)
         session = adopt_session(spark, options.spark_settings, has_fast_paths=options.has_fast_paths)
     session = in_zone(session, compiled.plan.jobs[0].time_zone)
     mute_lost_calls(session)
     running: list[RunningJob] = []
     try:
         _refuse_changed_file(session, compiled, options)
-        check_workers(session, compiled.plan.jobs, options.state_backend)
+        WorkerNeeds(session, compiled.plan.jobs, options.state_backend).check()
         origin = Origin.of(compiled.script, compiled.plan)
         about = about_of(compiled.plan, options.environment, session.version)
         running.extend(RunningJob(session, job, options, on_load, origin, about) for job in compiled.plan.jobs)
@@ -142,6 +147,7 @@ class RunningJob:
         self._fast_paths = fast_paths_of(spark)
         self._java = JavaProcess.of(spark)
         self._options = options
+        self._needs = WorkerNeeds(spark, [job], options.state_backend)
         self._checkpoint = Checkpoint(self.folder)
         self._replays = ReplayLog(self.folder.child(REPLAYS))
         self._progress = Progress(job.name)
@@ -277,9 +283,9 @@ class RunningJob:
             raise UsageError(
                 "WR806",
                 f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
-                "choose a shared folder with --state, or --set state.home=resident",
+                SHARE_HINT,
             )
-        may_move = self.folder.is_local and (backend is not StateBackendSetting.AUTO or can_hold_state(self._spark))
+        may_move = self._needs.can_hold_state(self.folder)
         return StateBackendRules(
             f"{self.folder.path}/{self._buckets_part}" if may_move else None,
             backend,
@@ -303,7 +309,8 @@ class RunningJob:
         except StoppedWaitingError:
             raise
         except WindrowError as error:
-            self._failure = self._java.loss(error, self.job.name) or fault_of_query(error, self.job.name) or error
+            name = self.job.name
+            self._failure = self._java.loss(error, name) or fault_of_query(error, name) or lost_part(error, name) or error
             raise
         except Exception as error:
             self._failure = self._explain(error)
@@ -319,6 +326,8 @@ class RunningJob:
         """A connector may know what a failure of Spark's means; else it is shown without its stack."""
         if (lost := self._java.loss(error, self.job.name)) is not None:
             return lost
+        if (part := lost_part(error, self.job.name)) is not None:
+            return part
         for connector in {*(read.connector for read in self.job.reads), *(write.connector for write in self.job.writes)}:
             known = connector_of(connector).explain_failure(error)
             if known is not None:
@@ -334,6 +343,7 @@ class RunningJob:
             )
         # Before the executors write their share of the state, too.
         self._lease.check()
+        self._needs.check()
         readings = self._inputs.readings(batch_id)
         self._run_batch(batch_id, frame)
         for _, reading, offset in readings:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windrow.connectors.registry import CONNECTORS
-from windrow.errors import UsageError
+from windrow.errors import OutageError, UsageError, WindrowError
 from windrow.model.policies import StateBackendSetting
 from windrow.plan.stages import Job
-from windrow.spark.internals.workers import WorkerPython, lacking
+from windrow.spark.compile.python_functions import packages_of
+from windrow.spark.internals.executors import executor_ids, is_cluster
+from windrow.spark.internals.shared_folders import NotShared, not_shared
+from windrow.spark.internals.workers import HERE, WorkerPython, lacking
+from windrow.storage import Folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = logging.getLogger("windrow.spark")
 STATE_MODULES = ("pyarrow", "polars", "windrow")
+SHARE_HINT = "choose a shared folder with --state, or --set state.home=resident"
+_SHIP = "ship one with the job: windrow run --pack $(windrow pack)"
 _LACKS, _STARTS_NOT = "WR608", "WR609"
 
 
@@ -27,21 +33,62 @@ class Need:
     modules: tuple[str, ...]
 
 
-def check_workers(spark: SparkSession, jobs: Iterable[Job], backend: StateBackendSetting) -> None:
-    """Refuse a job whose Python parts cannot run where its rows are. Decoding of JSON has another way, and asks for itself."""
-    needs = [need for job in jobs for need in _needs(job, backend)]
-    for need in needs:
-        short = lacking(spark, need.modules)
+_DECODING = Need("decoding JSON", ("pyarrow",))
+
+
+class WorkerNeeds:
+    """What the Python parts of jobs need, asked of every executor: before the first batch, and of those that come later before the next."""
+
+    def __init__(self, spark: SparkSession, jobs: Sequence[Job], home: StateBackendSetting) -> None:
+        self._spark = spark
+        self._home = home
+        self._needs = [need for job in jobs for need in _needs(job, home)]
+        self._decodes = any(CONNECTORS[read.connector].source_shape(dict(read.options)).text_format for job in jobs for read in job.reads)
+        self._is_cluster = is_cluster(spark)
+        self._asked: frozenset[str] | None = None
+        # Once executors may hold state: the folder that all of them share.
+        self._shared: Folder | None = None
+
+    def check(self) -> None:
+        """Refuse a job whose Python parts cannot run where its rows are. Decoding of JSON has another way, which is chosen once."""
+        there = executor_ids(self._spark) if self._is_cluster else frozenset()
+        if self._asked is not None and there <= self._asked:
+            return
+        for need in self._needs:
+            short = lacking(self._spark, need.modules)
+            if short:
+                raise _refusal(need, short[0])
+        if self._is_cluster:
+            if self._asked is None and self._decodes and not lacking(self._spark, _DECODING.modules):
+                self._needs.append(_DECODING)
+            if self._shared is not None and (found := not_shared(self._spark, self._shared.path)) is not None:
+                raise _not_shared(found, self._shared)
+            there = executor_ids(self._spark)
+        self._asked = there
+
+    def can_hold_state(self, folder: Folder) -> bool:
+        """Whether state may live on the executors: they write their share of it themselves, and a driver reads all of it.
+
+        Where it was asked for and cannot be, it is refused; otherwise it stays in the driver.
+        """
+        if not folder.is_local or self._home is StateBackendSetting.RESIDENT:
+            return folder.is_local
+        found = not_shared(self._spark, folder.path)
+        if found is not None and self._home is StateBackendSetting.DISTRIBUTED:
+            raise _not_shared(found, folder)
+        if found is not None:
+            LOG.warning("state stays in the driver: %s", found.told(folder.path))
+            return False
+        short = () if self._home is StateBackendSetting.DISTRIBUTED else lacking(self._spark, STATE_MODULES)
         if short:
-            raise _refusal(need, short[0])
+            LOG.warning("state stays in the driver: %s", _told(short[0], STATE_MODULES))
+            return False
+        self._shared = folder
+        return True
 
 
-def can_hold_state(spark: SparkSession) -> bool:
-    """Whether state may move to the executors by itself. Where it cannot, it stays in the driver."""
-    short = lacking(spark, STATE_MODULES)
-    if short:
-        LOG.warning("state stays in the driver: %s", _told(short[0], STATE_MODULES))
-    return not short
+def _not_shared(found: NotShared, folder: Folder) -> UsageError:
+    return UsageError("WR806", f"state on the executors needs a folder that all of them mount; {found.told(folder.path)}", SHARE_HINT)
 
 
 def _needs(job: Job, backend: StateBackendSetting) -> Iterator[Need]:
@@ -51,19 +98,23 @@ def _needs(job: Job, backend: StateBackendSetting) -> Iterator[Need]:
             yield Need(f"the source {read.name} ({read.connector})", modules)
     if job.functions:
         called = ", ".join(function.name for function in job.functions)
-        yield Need(f"the function {called}" if len(job.functions) == 1 else f"the functions {called}", ("pyarrow", "windrow"))
-    if backend is StateBackendSetting.DISTRIBUTED:
+        packages = sorted({package for function in job.functions for package in packages_of(function)})
+        yield Need(f"the function {called}" if len(job.functions) == 1 else f"the functions {called}", tuple(packages))
+    if home is StateBackendSetting.DISTRIBUTED:
         yield Need("state on the executors (state.home=distributed)", STATE_MODULES)
 
 
-def _refusal(need: Need, worker: WorkerPython) -> UsageError:
+def _refusal(need: Need, worker: WorkerPython) -> WindrowError:
     packages = ", ".join(need.modules)
+    if worker.is_away:
+        hint = "see the cluster's page for workers with free cores and memory; --set spark.driver.host=ADDRESS says where the driver is"
+        return OutageError("WR855", f"{need.what} cannot run: {worker.why_not}", hint)
     if worker.why_not is not None:
-        hint = f"set PYSPARK_PYTHON, before Spark starts, to a Python that every worker can start and that has {packages}"
+        hint = f"{_SHIP}; or set PYSPARK_PYTHON, before Spark starts, to a Python that every worker can start and that has {packages}"
         return UsageError(_STARTS_NOT, f"{need.what} needs Python on Spark's workers; {_told(worker, need.modules)}", hint)
     missing = " ".join(name for name in need.modules if name in worker.missing)
-    hint = f"{worker.program} -m pip install {missing}, on every worker; or set PYSPARK_PYTHON, before Spark starts, to one that has them"
-    if worker.host == "this machine":
+    hint = f"{_SHIP}; or {worker.program} -m pip install {missing}, on every worker"
+    if worker.host == HERE:
         hint = "set PYSPARK_PYTHON to this Python before Spark starts: os.environ['PYSPARK_PYTHON'] = sys.executable"
     return UsageError(_LACKS, f"{need.what} needs {packages} on Spark's workers; {_told(worker, need.modules)}", hint)
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from windrow.errors import UsageError
 from windrow.java import ensure_java
-from windrow.settings import environment
+from windrow.settings import environment, starting_with
 from windrow.spark.internals.class_archive import archive_path, reading_option
 from windrow.spark.internals.fast_paths import open_fast_paths
 from windrow.spark.internals.java_process import launch_jvm
 from windrow.spark.internals.sessions import session_like, set_explicitly
+from windrow.spark.shipping import OWN, shipped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,12 +70,25 @@ _LOCAL: dict[str, str] = {
     "spark.task.maxDirectResultSize": "100m",
 }
 
+# What only fills gaps on a cluster. Executors parse deep expressions and compile wide plans as a local master does.
+_CLUSTER: dict[str, str] = {
+    "spark.executor.extraJavaOptions": "-Xss8m -XX:-DontCompileHugeMethods",
+    # A machine that hangs holds its batch up for so long, and not for two minutes.
+    "spark.network.timeout": "60s",
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.ui.showConsoleProgress": "false",
+}
+
 
 def make_session(
     master: str = "local[*]", settings: Mapping[str, str] | None = None, app_name: str = "windrow", *, has_fast_paths: bool = True
 ) -> SparkSession:
-    """A session of our own. Local ones are quiet, bound to loopback and need nothing but Java."""
+    """A session of our own. Local ones are quiet, bound to loopback and need nothing but Java.
+
+    ``settings`` are Spark's, and ``workers.*``: what the executors of a cluster get.
+    """
     _refuse_remote(master, settings or {})
+    sent = shipped(master, settings or {})
     java = ensure_java(install=False)
     java.activate()
     from pyspark import SparkConf
@@ -84,12 +98,16 @@ def make_session(
     if master.startswith("local"):
         chosen.update(_LOCAL)
         chosen["spark.driver.extraJavaOptions"] = f"{LOCAL_JAVA_OPTIONS} {reading_option(archive_path(java))}".rstrip()
-    chosen.update(settings or {})
+    else:
+        chosen.update(_CLUSTER)
+    chosen.update({key: value for key, value in (settings or {}).items() if key not in OWN})
+    chosen.update(sent.settings)
     builder = SparkSession.builder.appName(app_name).master(master)
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    launch_jvm(SparkConf().setAll([("spark.master", master), ("spark.app.name", app_name), *chosen.items()]))
-    spark = builder.getOrCreate()
+    with starting_with(sent.python):
+        launch_jvm(SparkConf().setAll([("spark.master", master), ("spark.app.name", app_name), *chosen.items()]), sent.stands_in)
+        spark = builder.getOrCreate()
     # What goes wrong reaches the user as an error of ours; Spark would print its whole stack beside it.
     spark.sparkContext.setLogLevel("FATAL")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+from collections.abc import Collection, Sequence
 
+from windrow.connectors.reach import REACH_HINT
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.spark.internals.java_errors import messages_of
 from windrow.storage import StorageError
@@ -13,6 +16,8 @@ from windrow.storage.hadoop import java_error_number
 _FAILED_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.(?=\s|$)")
 _MISMATCH = re.compile(r"Parquet column \[(.+?)\]\. Expected Spark type (.+?), actual Parquet type (.+?)\.")
 _ILLEGAL_TYPE = re.compile(r"(Illegal Parquet type: .+|Unrecognized Parquet type: .+|Parquet type not (?:yet )?supported: .+)")
+_PART = re.compile(r"part-(\d+)")
+_HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
 _JAVA_CLASS = re.compile(r"^(?:\w+\.)+\w*(?:Exception|Error)(?:: |$)")
 _HEADER = re.compile(r"(CSV header does not conform to the schema|Number of column in CSV header is not equal).*", re.DOTALL)
 _TYPE_HINT = "declare the column with the type the file has and CAST it in the query, or move the file away and start the job again"
@@ -36,6 +41,8 @@ def explain_failure(error: BaseException) -> WindrowError | None:
         return None
     file = _plain(failed[2])
     cause = _cause(messages)
+    if failed[1] == "FILE_NOT_EXIST" and os.path.exists(file) and (place := _HOST.search(text)) is not None:
+        return JobError("WR514", f"{file} is there on the driver, and not on {place[1]}, which was to read it", REACH_HINT)
     if mismatch := _MISMATCH.search(text):
         column, declared, actual = mismatch.groups()
         return JobError("WR521", f"column {column} of {file} is {actual} in the file but declared as {declared}", _TYPE_HINT)
@@ -100,3 +107,21 @@ def _reason(error: StorageError) -> str:
 
 def _plain(uri: str) -> str:
     return re.sub(r"^file:/+", "/", uri)
+
+
+def refuse_missing(path: str, rows: int, partitions: Collection[int], parts: Sequence[str]) -> None:
+    """Whatever the reason: rows that executors say they wrote, and that the driver does not find, are not taken for written.
+
+    ``partitions`` are those that had rows, where that is known; Spark names each file after its own.
+
+    >>> refuse_missing("out", 3, [0, 2], ["frame/part-00000-a.json", "frame/part-00002-a.json"])
+    """
+    there = {int(found[1]) for part in parts if (found := _PART.search(part)) is not None}
+    lost = set(partitions) - there
+    if lost or (rows and not parts):
+        what = f"{len(lost)} of {len(partitions)} parts of them are missing" if lost else "no part of them is there"
+        raise JobError(
+            "WR526",
+            f"executors wrote {rows:,} rows to {path}, and {what}",
+            "all machines must reach the same folder; nothing of this batch counts as written, and it is done again",
+        )

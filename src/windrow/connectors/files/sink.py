@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.encoding import flat_frame, in_micros, json_frame, json_lines, quoted, spark_times
 from windrow.connectors.files.csv_text import csv_lines
-from windrow.connectors.files.failures import open_failure, write_failure
+from windrow.connectors.files.failures import open_failure, refuse_missing, write_failure
 from windrow.connectors.files.manifest import MANIFESTS, BatchNames, Manifest, ManifestFile
 from windrow.connectors.files.settings import SinkSettings
+from windrow.connectors.reach import refuse_unshared
 from windrow.connectors.runtime import Output, Sink, SinkRequest
+from windrow.spark.internals.executors import is_cluster
 from windrow.spark.internals.java_errors import spark_errors
 from windrow.storage import Folder, StorageError, open_folder
 
@@ -114,13 +116,19 @@ class FileSink(Sink):
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
+        spark = frame.sparkSession
+        refuse_unshared(spark, f"the output {self._statement} is written by the executors", self._folder.uri())
         self._folder.make(names.staging)
         target = f"{names.staging}/frame"
         # Counted in the same pass that writes: a second action would compute the batch again.
         counted = Observation()
-        _save(frame.observe(counted, F.count(F.lit(1)).alias("rows")), columns, self._settings, self._folder.uri(target))
+        seen = [F.count(F.lit(1)).alias("rows")]
+        if is_cluster(spark):
+            seen.append(F.collect_set(F.spark_partition_id()).alias("parts"))
+        _save(frame.observe(counted, *seen), columns, self._settings, self._folder.uri(target))
         rows = int(counted.get.get("rows", 0))
         parts = [f"{target}/{name}" for name in self._folder.entries(target) if name.startswith("part-")]
+        refuse_missing(self._settings.path, rows, counted.get.get("parts") or (), parts)
         parts = [part for part in parts if self._folder.status(part).size > self._empty_size(columns)]
         for part in parts:
             self._folder.make_durable(part)

@@ -13,6 +13,7 @@ from windrow.connectors.files.file_ids import ADDRESS_SQL, NUMBER_SQL, address_a
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
 from windrow.connectors.files.json_fast_scan import WHOLE_FILES, speculative_source
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
+from windrow.connectors.reach import refuse_unshared
 from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.model import row_protocol
@@ -39,6 +40,8 @@ _BLANKS = " \t\r\n\x0b\x0c"
 def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     settings = SourceSettings.of(request.options)
     inputs = find_inputs(spark, settings)
+    if inputs.samples:
+        refuse_unshared(spark, f"the source {request.name} is read by the executors", inputs.samples[0].rpartition("/")[0])
     stream = _open(spark, request, settings, inputs)
     if not request.is_table:
         return stream

@@ -58,4 +58,5 @@ KAFKA = ConnectorSpec(
     worker_modules=_worker_modules,
     places=_places,
     messages=_messages,
+    jars="kafka-connector",
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.otap.settings import read_settings
+from windrow.connectors.reach import refuse_unshared
 from windrow.connectors.runtime import NO_PROVENANCE, SEQ, Connector, SourceReport, SourceRequest, SourceStream, WindowsAhead
 from windrow.errors import UsageError
 from windrow.otap.layout import Base
@@ -27,6 +28,7 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     if not base.is_there:
         hint = f"make it, or try it out: windrow otap generate {settings.path}"
         raise UsageError("WR882", f"there is no folder {settings.path}", hint)
+    refuse_unshared(spark, f"the source {request.name} is read by the executors", qualified(settings.path, spark))
     return SourceStream(_frame(spark, request), 1, None, NO_PROVENANCE)
 
 

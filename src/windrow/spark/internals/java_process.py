@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from windrow.errors import SparkLostError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
@@ -34,8 +36,8 @@ _SIGNS = (
 )
 
 
-def launch_jvm(conf: SparkConf) -> None:
-    """Start the Java process in a session of its own, unless there is one.
+def launch_jvm(conf: SparkConf, folder: Path | None = None) -> None:
+    """Start the Java process in a session of its own, unless there is one, and in a folder, where one is named.
 
     A terminal, ``timeout`` and a shell signal a whole process group. Java must outlive that for as long as the batch under way
     needs it; it ends when the pipe to its standard input closes, so it never outlives this process.
@@ -45,7 +47,8 @@ def launch_jvm(conf: SparkConf) -> None:
 
     if SparkContext._gateway is not None or os.name != "posix":
         return
-    gateway = launch_gateway(conf, {"start_new_session": True})  # type: ignore[no-untyped-call]  # of pyspark
+    wishes = {"start_new_session": True, **({"cwd": str(folder)} if folder is not None else {})}
+    gateway = launch_gateway(conf, wishes)  # type: ignore[no-untyped-call]  # of pyspark
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
