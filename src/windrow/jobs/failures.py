@@ -8,7 +8,7 @@ from collections.abc import Callable
 from windrow.errors import JobError, OutageError
 from windrow.spark.compile.python_functions import FAILED as FAILED_FUNCTION
 from windrow.spark.internals.java_errors import spark_errors
-from windrow.spark.internals.lost_executors import lost_executor
+from windrow.spark.internals.lost_executors import LOST, lost_executor
 
 # What a function of the user's own failed with, as it comes out of Spark's Python workers.
 _OWN_FUNCTION = re.compile(rf"\[{FAILED_FUNCTION}\] (.*)\n\s*hint: (.*)")
@@ -53,7 +53,7 @@ def lost_part(error: BaseException, job: str) -> OutageError | None:
     """A part of the cluster went away under the batch, in whatever a sink or a source made of it."""
     if isinstance(error, OutageError) or (lost := lost_executor(error)) is None:
         return None
-    return OutageError("WR855", f"job {job} stopped: {lost}", "see that workers are there, then run again: nothing is lost")
+    return OutageError(LOST, f"job {job} stopped: {lost}", "see that workers are there, then run again: nothing is lost")
 
 
 def as_job_error(error: Exception, job: str) -> JobError:

@@ -13,6 +13,7 @@ from windrow.model.policies import StateBackendSetting
 from windrow.plan.stages import Job
 from windrow.spark.compile.python_functions import packages_of
 from windrow.spark.internals.executors import executor_ids, is_cluster
+from windrow.spark.internals.lost_executors import LOST
 from windrow.spark.internals.shared_folders import NotShared, not_shared
 from windrow.spark.internals.workers import HERE, WorkerPython, lacking
 from windrow.storage import Folder
@@ -108,7 +109,7 @@ def _refusal(need: Need, worker: WorkerPython) -> WindrowError:
     packages = ", ".join(need.modules)
     if worker.is_away:
         hint = "see the cluster's page for workers with free cores and memory; --set spark.driver.host=ADDRESS says where the driver is"
-        return OutageError("WR855", f"{need.what} cannot run: {worker.why_not}", hint)
+        return OutageError(LOST, f"{need.what} cannot run: {worker.why_not}", hint)
     if worker.why_not is not None:
         hint = f"{_SHIP}; or set PYSPARK_PYTHON, before Spark starts, to a Python that every worker can start and that has {packages}"
         return UsageError(_STARTS_NOT, f"{need.what} needs Python on Spark's workers; {_told(worker, need.modules)}", hint)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from windrow.errors import OutageError
+
+LOST = "WR855"
 # Each with what is told of it. A task fails four times before Spark gives a stage up, so the text is that of the last time.
 _SIGNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"ExecutorLostFailure \(executor (\S+) .*?\) Reason: ([^\n]+)"), "executor {0} was lost: {1}"),
@@ -41,3 +44,10 @@ def lost_executor(error: BaseException) -> str | None:
                 return told.format(*(" ".join(group.split())[:200] for group in found.groups()))
         cause = cause.__cause__
     return None
+
+
+def refuse_if_lost(error: Exception) -> None:
+    """Raise what a caller may wait for, where a question to the executors failed because one of them went away."""
+    if (lost := lost_executor(error)) is not None:
+        hint = "see that workers are there, then run again: nothing is lost"
+        raise OutageError(LOST, f"{lost}, while the executors were asked what they have", hint) from error

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windrow.errors import OutageError
 from windrow.spark.internals.executors import await_executor, executor_ids, hosts_of, is_cluster, job_group, texts_read_by_each
 from windrow.spark.internals.java_errors import may_be_misfit, spark_errors
+from windrow.spark.internals.lost_executors import refuse_if_lost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("windrow.spark")
 # As long as for the Python of the workers: a cluster that starts its executors takes its time.
 ANSWER_TIMEOUT = 120.0
-_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (\S+?)\)")
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor \S+?\)")
 _SAID = re.compile(r"executor \S+?\): (?:\w+\.)*(\w+(?:Error|Exception)): ([^\n]*)")
 _PROVEN: dict[tuple[str, str], frozenset[str]] = {}
 _PROVING = threading.Lock()
@@ -53,6 +55,8 @@ def not_shared(spark: SparkSession, path: str) -> NotShared | None:
     with _PROVING:
         try:
             return _prove(spark, key)
+        except OutageError:
+            raise
         except Exception as error:
             if not may_be_misfit(error):
                 raise
@@ -90,6 +94,7 @@ def _read_by(spark: SparkSession, folder: Path, hosts: dict[str, str]) -> NotSha
         with job_group(spark, "whether executors see a folder of the driver's"):
             words = texts_read_by_each(spark, token.absolute().as_uri(), hosts)
     except spark_errors() as error:
+        refuse_if_lost(error)
         return _refused(str(error))
     finally:
         shutil.rmtree(token.parent, ignore_errors=True)

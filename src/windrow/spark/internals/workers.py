@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.spark.internals.executors import await_executor, executor_ids, hosts_of, is_cluster_master, job_group, located, ran_on
 from windrow.spark.internals.java_errors import may_be_misfit
+from windrow.spark.internals.lost_executors import refuse_if_lost
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +44,7 @@ for name in sys.argv[1:]:
         missing.append(name)
 print(json.dumps([sys.executable, "%d.%d" % sys.version_info[:2], missing]))
 """
-_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (\S+?)\)")
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor \S+?\)")
 _NO_PROGRAM = re.compile(r'Cannot run program "([^"]+)"')
 _SAID = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception): .+)$", re.MULTILINE)
 
@@ -169,9 +170,8 @@ def _asked_one_by_one(spark: SparkSession, hosts: Mapping[str, str], names: tupl
         there: Any = RDD(located(spark, left), context, NoOpSerializer())
         rows, group, refused = _collected(spark, there, names)
         if refused is not None:
-            _, told = refused
             # The same is likely of the others, and asking them takes seconds each.
-            return {**found, **dict.fromkeys(left, told)}
+            return {**found, **dict.fromkeys(left, refused)}
         where = ran_on(spark, group)
         for number, (_, own, version, missing) in enumerate(rows):
             executor = where.get(number, list(left)[number])
@@ -189,7 +189,7 @@ def _asked_together(spark: SparkSession, names: tuple[str, ...]) -> dict[str, Wo
     tasks = max(int(context.defaultParallelism), 2)
     rows, _, refused = _collected(spark, context.parallelize(range(tasks), tasks), names)
     if refused is not None:
-        return {_TOGETHER: refused[1]}
+        return {_TOGETHER: refused}
     found = {
         host: _judged(WorkerPython(host, own, version, missing, asked_for=frozenset(names)))
         for host, own, version, missing in sorted(set(rows))
@@ -202,7 +202,7 @@ def _judged(found: WorkerPython) -> WorkerPython:
     return found if found.version == own else replace(found, why_not=f"it is Python {found.version}, and the driver runs {own}")
 
 
-def _collected(spark: SparkSession, rdd: Any, names: tuple[str, ...]) -> tuple[list[Any], str, tuple[str, WorkerPython] | None]:
+def _collected(spark: SparkSession, rdd: Any, names: tuple[str, ...]) -> tuple[list[Any], str, WorkerPython | None]:
     """What the tasks say, the group of their job, and what they failed with: the executor and why."""
     from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
@@ -222,6 +222,7 @@ def _collected(spark: SparkSession, rdd: Any, names: tuple[str, ...]) -> tuple[l
         try:
             return rdd.mapPartitions(partial(_asked, names)).collect(), group, None
         except Exception as error:
+            refuse_if_lost(error)
             reason = f"no executor took a task within {ANSWER_TIMEOUT:g} s" if given_up.is_set() else ""
             return [], group, _refused(str(error), program, reason)
         finally:
@@ -229,17 +230,17 @@ def _collected(spark: SparkSession, rdd: Any, names: tuple[str, ...]) -> tuple[l
             unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
-def _refused(text: str, program: str, reason: str) -> tuple[str, WorkerPython]:
-    """The executor whose task failed, and why.
+def _refused(text: str, program: str, reason: str) -> WorkerPython:
+    """The worker whose task failed, and why.
 
     >>> _refused('Lost task 0.3 (TID 7) (10.0.0.5 executor 0): java.io.IOException: Cannot run program "/opt/py": error=2', "/opt/py", "")
-    ('0', WorkerPython(host='10.0.0.5', program='/opt/py', version='', missing=(), why_not='there is no such program'))
+    WorkerPython(host='10.0.0.5', program='/opt/py', version='', missing=(), why_not='there is no such program', ...)
     """
-    host, executor = (found[1], found[2]) if (found := _PLACE.search(text)) is not None else ("the cluster", "")
+    host = found[1] if (found := _PLACE.search(text)) is not None else "the cluster"
     if reason:
-        return executor, WorkerPython(host, program, why_not=reason)
+        return WorkerPython(host, program, why_not=reason)
     if (found := _NO_PROGRAM.search(text)) is not None:
-        return executor, WorkerPython(host, found[1], why_not="there is no such program")
+        return WorkerPython(host, found[1], why_not="there is no such program")
     said = _SAID.findall(text)
     lines = [line for line in text.splitlines() if line.strip()]
-    return executor, WorkerPython(host, program, why_not=said[-1] if said else lines[0] if lines else "it does not start")
+    return WorkerPython(host, program, why_not=said[-1] if said else lines[0] if lines else "it does not start")
