@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from tests.cluster.driving import SMALL, Driver
 from tests.cluster.namespaces import Network, network, why_not
 from tests.cluster.standalone import Standalone
-from tests.servers.hdfs import hdfs_at
+from tests.servers.hdfs import Hdfs, hdfs_at
 from tests.servers.s3 import S3, s3
 from windrow.local.kafka import LocalBroker
 from windrow.packing import make_pack
@@ -62,9 +62,14 @@ def driver(net: Network, cluster: Standalone, pack: Path) -> Driver:
 
 
 @pytest.fixture(scope="session")
-def hdfs(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with hdfs_at(tmp_path_factory.mktemp("hdfs"), net.address) as address:
-        yield address
+def hdfs_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    with hdfs_at(tmp_path_factory.mktemp("hdfs"), net.address) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def hdfs(hdfs_server: Hdfs) -> str:
+    return hdfs_server.address
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,8 @@ _MASTER, _WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.de
 EXECUTOR = "CoarseGrainedExecutorBackend"
 _START_SECONDS = 90.0
 # Small daemons, and signs of life often enough that a test does not wait a minute for the loss of a worker.
-_DAEMON = "-Dspark.worker.timeout=6 -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_CLEAN = "-Dspark.worker.cleanup.enabled=true -Dspark.worker.cleanup.interval=20 -Dspark.worker.cleanup.appDataTtl=20"
+_DAEMON = f"-Dspark.worker.timeout=6 {_CLEAN} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 @dataclass

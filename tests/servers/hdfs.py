@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import time
+import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,9 +53,27 @@ def hdfs(folder: Path) -> Iterator[str]:
         process.wait()
 
 
+@dataclass(frozen=True)
+class Hdfs:
+    """``address`` is ``hdfs://HOST:PORT``; ``page`` is where it answers over HTTP."""
+
+    address: str
+    page: str
+
+    def names(self, folder: str) -> list[str]:
+        """The entries of a folder, by its path; none where it does not exist."""
+        try:
+            with urllib.request.urlopen(f"{self.page}/webhdfs/v1{folder}?op=LISTSTATUS&user.name=root", timeout=10) as answer:
+                return [entry["pathSuffix"] for entry in json.load(answer)["FileStatuses"]["FileStatus"]]
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return []
+
+
 @contextmanager
-def hdfs_at(folder: Path, address: str) -> Iterator[str]:
-    """The same for other machines: a name node and a data node, each a process, that listen at one address of this one."""
+def hdfs_at(folder: Path, address: str) -> Iterator[Hdfs]:
+    """One for other machines: a name node and a data node, each a process, that listen at one address of this one."""
     port, page = free_port(), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -87,7 +107,7 @@ def hdfs_at(folder: Path, address: str) -> Iterator[str]:
             assert all(node.poll() is None for node in nodes), (folder / "hdfs.log").read_text(errors="replace")[-3000:]
             assert time.monotonic() < deadline, "no data node came"
             time.sleep(0.1)
-        yield settings["fs.defaultFS"]
+        yield Hdfs(settings["fs.defaultFS"], f"http://{address}:{page}")
     finally:
         for node in nodes:
             node.kill()
