@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -97,10 +98,20 @@ def spark_folders() -> list[Path]:
     return [Path(folder)] if folder else []
 
 
-def spark_jars() -> list[Path]:
-    """Where the jars of the Spark that starts are."""
+def spark_home() -> Path | None:
+    """The Spark that is installed beside PySpark's own, where the environment names one."""
     home = os.environ.get("SPARK_HOME")
-    return [Path(home, "jars")] if home else []
+    return Path(home) if home else None
+
+
+def spark_defaults() -> frozenset[str]:
+    """The settings that the configuration of the installed Spark has: what only fills gaps leaves them alone."""
+    found: set[str] = set()
+    for folder in spark_folders():
+        with suppress(OSError):
+            lines = (folder / "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
+            found.update(re.split(r"[\s=]", line.strip(), maxsplit=1)[0] for line in lines if line.strip() and not line.startswith("#"))
+    return frozenset(found)
 
 
 def worker_python() -> str | None:

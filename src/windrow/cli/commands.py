@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consume": ("kafka:consume", "Print the records of a topic as they come, until Ctrl-C."),
     "jars": ("jar_files:fetch_jars", "Fetch the jars that Kafka needs, so that later runs need no network for them."),
     "pack": ("pack:pack", "Make an archive of this Python with Windrow, for the workers of a cluster: windrow run --pack FILE ships it."),
+    "submit": ("submit:submit", "Run a file on a cluster with its driver there, too, by spark-submit: YARN and Kubernetes."),
     "warm-up": ("warm_up:warm_up", "Keep what Java loads for Spark in an archive, so that later runs start sooner."),
     "serve": ("serve:serve", "Keep many jobs running, with a web page and an HTTP API."),
     "deploy": ("deployments:deploy", "Give a file to a server, as a new job or as a new version of one, and run it there."),

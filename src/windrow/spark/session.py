@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from windrow.errors import UsageError
 from windrow.java import ensure_java
-from windrow.settings import environment, starting_with
+from windrow.settings import environment, spark_defaults, starting_with
 from windrow.spark.internals.class_archive import archive_path, reading_option
+from windrow.spark.internals.executors import is_cluster_master
 from windrow.spark.internals.fast_paths import open_fast_paths
 from windrow.spark.internals.java_process import launch_jvm
 from windrow.spark.internals.sessions import session_like, set_explicitly
@@ -94,12 +95,12 @@ def make_session(
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    chosen = {**SPEED, **MEANING, _SHUFFLES: str(_parallelism(master))}
+    configured = spark_defaults()
+    fills = {**SPEED, _SHUFFLES: str(_parallelism(master)), **(_CLUSTER if is_cluster_master(master) else {})}
+    chosen = {**{key: value for key, value in fills.items() if key not in configured}, **MEANING}
     if master.startswith("local"):
         chosen.update(_LOCAL)
         chosen["spark.driver.extraJavaOptions"] = f"{LOCAL_JAVA_OPTIONS} {reading_option(archive_path(java))}".rstrip()
-    else:
-        chosen.update(_CLUSTER)
     chosen.update({key: value for key, value in (settings or {}).items() if key not in OWN})
     chosen.update(sent.settings)
     builder = SparkSession.builder.appName(app_name).master(master)

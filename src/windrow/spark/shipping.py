@@ -10,11 +10,12 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from windrow.errors import UsageError
 from windrow.packing import FOLDER, PYTHON, WRONG_PACK, read_pack
-from windrow.settings import spark_jars, worker_python
+from windrow.settings import spark_home, worker_python
 from windrow.spark.internals.executors import is_cluster_master
 
 PACK, IMAGE = "workers.pack", "workers.image"
@@ -67,7 +68,15 @@ def with_jars(settings: Mapping[str, str], jars: list[Path]) -> dict[str, str]:
 def brings(settings: Mapping[str, str], name: str) -> bool:
     """Whether a jar whose name begins so comes with the settings, or with the Spark that starts, as with those of vendors."""
     given = ",".join(settings.get(key, "") for key in (_JARS, _PACKAGES))
-    return name in given or any(folder.is_dir() and any(folder.glob(f"{name}*.jar")) for folder in spark_jars())
+    home = spark_home()
+    return name in given or (home is not None and any(home.glob(f"jars/{name}*.jar")))
+
+
+def spark_submit() -> str:
+    """The program of the Spark that is installed, or else of PySpark's own."""
+    found = find_spec("pyspark")
+    own = found.submodule_search_locations[0] if found is not None and found.submodule_search_locations else ""
+    return str((spark_home() or Path(own)) / "bin" / "spark-submit")
 
 
 def _check_image(master: str, pack: str | None) -> None:

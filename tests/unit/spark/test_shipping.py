@@ -14,7 +14,7 @@ from windrow.errors import UsageError
 from windrow.jars import Jar
 from windrow.jobs import jar_needs
 from windrow.jobs.jar_needs import with_needed_jars
-from windrow.settings import starting_with
+from windrow.settings import spark_defaults, starting_with
 from windrow.spark import shipping
 from windrow.spark.shipping import shipped
 
@@ -93,3 +93,11 @@ def test_jars_that_the_installed_spark_has_are_not_brought(tmp_path: Path, monke
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
     plain = compile_sql("CREATE STREAM s (v INT) WITH ('connector' = 'generator'); SELECT v FROM s").plan.jobs
     assert with_needed_jars({}, CLUSTER, plain, ["s3a://b/state"]) == {}
+
+
+def test_what_the_cluster_configures_is_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.network.timeout   300s\n\nspark.executor.memory=4g\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert spark_defaults() == {"spark.network.timeout", "spark.executor.memory"}
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "nothing"))
+    assert spark_defaults() == frozenset()
