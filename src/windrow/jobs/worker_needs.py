@@ -40,10 +40,10 @@ _DECODING = Need("decoding JSON", ("pyarrow",))
 class WorkerNeeds:
     """What the Python parts of jobs need, asked of every executor: before the first batch, and of those that come later before the next."""
 
-    def __init__(self, spark: SparkSession, jobs: Sequence[Job], home: StateBackendSetting) -> None:
+    def __init__(self, spark: SparkSession, jobs: Sequence[Job], backend: StateBackendSetting) -> None:
         self._spark = spark
-        self._home = home
-        self._needs = [need for job in jobs for need in _needs(job, home)]
+        self._backend = backend
+        self._needs = [need for job in jobs for need in _needs(job, backend)]
         self._decodes = any(CONNECTORS[read.connector].source_shape(dict(read.options)).text_format for job in jobs for read in job.reads)
         self._is_cluster = is_cluster(spark)
         self._asked: frozenset[str] | None = None
@@ -72,15 +72,15 @@ class WorkerNeeds:
 
         Where it was asked for and cannot be, it is refused; otherwise it stays in the driver.
         """
-        if not folder.is_local or self._home is StateBackendSetting.RESIDENT:
+        if not folder.is_local or self._backend is StateBackendSetting.RESIDENT:
             return folder.is_local
         found = not_shared(self._spark, folder.path)
-        if found is not None and self._home is StateBackendSetting.DISTRIBUTED:
+        if found is not None and self._backend is StateBackendSetting.DISTRIBUTED:
             raise _not_shared(found, folder)
         if found is not None:
             LOG.warning("state stays in the driver: %s", found.told(folder.path))
             return False
-        short = () if self._home is StateBackendSetting.DISTRIBUTED else lacking(self._spark, STATE_MODULES)
+        short = () if self._backend is StateBackendSetting.DISTRIBUTED else lacking(self._spark, STATE_MODULES)
         if short:
             LOG.warning("state stays in the driver: %s", _told(short[0], STATE_MODULES))
             return False
@@ -101,7 +101,7 @@ def _needs(job: Job, backend: StateBackendSetting) -> Iterator[Need]:
         called = ", ".join(function.name for function in job.functions)
         packages = sorted({package for function in job.functions for package in packages_of(function)})
         yield Need(f"the function {called}" if len(job.functions) == 1 else f"the functions {called}", tuple(packages))
-    if home is StateBackendSetting.DISTRIBUTED:
+    if backend is StateBackendSetting.DISTRIBUTED:
         yield Need("state on the executors (state.home=distributed)", STATE_MODULES)
 
 

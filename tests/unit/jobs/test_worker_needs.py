@@ -43,8 +43,8 @@ def _executors(monkeypatch: pytest.MonkeyPatch, *found: WorkerPython) -> None:
     monkeypatch.setattr(worker_needs, "executor_ids", lambda _spark: frozenset(map(str, range(len(found)))))
 
 
-def _check(session: Any, jobs: Any, home: StateBackendSetting) -> None:
-    WorkerNeeds(session, jobs, home).check()
+def _check(session: Any, jobs: Any, backend: StateBackendSetting) -> None:
+    WorkerNeeds(session, jobs, backend).check()
 
 
 def _jobs(sql: str) -> Any:
