@@ -124,7 +124,7 @@ def shown_project(text: str) -> str:
 
 def shown_flag(name: str, value: str | None, *, is_secret: bool) -> str | None:
     """
-    >>> shown_flag("API_KEY", "abc", is_secret=False), shown_flag("RATE", "5", is_secret=False)
+    >>> shown_flag("API_KEY", "abc", is_secret=False), shown_flag("SHARE", "5", is_secret=False)
     ('***', '5')
     """
     if value is None:
