@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import ConnectorSpec
-from windrow.model.statement import CreateStream, Script, Statement
+from windrow.model.statement import CreateStream, CreateTable, Script, Statement
 from windrow.model.types import ColumnDef
 
 
@@ -25,7 +25,20 @@ def known_columns(statement: Statement) -> tuple[ConnectorSpec, tuple[ColumnDef,
     return spec, spec.columns({entry.key.lower(): entry.value for entry in statement.options})
 
 
+def change_column(statement: Statement) -> ColumnDef | None:
+    """The column that says which change a row is, of a stream or table whose records are changes."""
+    if not isinstance(statement, CreateStream | CreateTable):
+        return None
+    spec = CONNECTORS.get((statement.options.get("connector") or "").lower())
+    return None if spec is None else spec.change_column({entry.key.lower(): entry.value for entry in statement.options})
+
+
 def _completed(statement: Statement) -> Statement:
+    change = change_column(statement)
+    if change is not None and isinstance(statement, CreateStream) and statement.columns:
+        if all(column.name.lower() != change.name for column in statement.columns):
+            return replace(statement, columns=(*statement.columns, change))
+        return statement
     known = known_columns(statement)
     if known is None or not isinstance(statement, CreateStream):
         return statement

@@ -19,6 +19,7 @@ from windrow.check.rules.argument_value import argument_value
 from windrow.check.rules.as_of import as_of
 from windrow.check.rules.asof_join import asof_join
 from windrow.check.rules.call_modifier import call_modifier
+from windrow.check.rules.changes import changes
 from windrow.check.rules.circular_definition import circular_definition
 from windrow.check.rules.condition import condition
 from windrow.check.rules.constant_argument import constant_argument
@@ -83,6 +84,7 @@ RULES: tuple[Rule, ...] = (
     duplicate_column,
     reserved_column,
     listed_column,
+    changes,
     unknown_relation,
     no_source,
     ambiguous_from,

@@ -123,6 +123,10 @@ def _counts_nothing(_options: Mapping[str, str]) -> bool:
     return False
 
 
+def _no_changes(_options: Mapping[str, str]) -> ColumnDef | None:
+    return None
+
+
 def _no_modules(_options: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
@@ -160,6 +164,8 @@ class ConnectorSpec:
     worker_modules: Callable[[Mapping[str, str]], tuple[str, ...]] = _no_modules
     # The group of ``jars.lock.toml`` that Spark needs for it on a cluster.
     jars: str | None = None
+    # The column that says which change a record is, where records are changes of rows: every row has it, listed or not.
+    change_column: Callable[[Mapping[str, str]], ColumnDef | None] = _no_changes
     # Whether a sink talks to a system that may be away: its outputs take the options of ``outage_options``.
     is_outside: bool = True
     # Whether rows of a sink carry headers, beside their columns.

@@ -96,8 +96,8 @@ def _own(stage: Stage) -> dict[str, Any]:
     match stage:
         case Read():
             return {"kind": "read", **_read(stage)}
-        case LoadTable(read=read, primary_key=key, refresh=refresh):
-            return {"kind": "load_table", **_read(read), "primary_key": list(key), "refresh_us": refresh}
+        case LoadTable(read=read, primary_key=key, refresh=refresh, change=change):
+            return {"kind": "load_table", **_read(read), "primary_key": list(key), "refresh_us": refresh, "change": change}
         case FilterProject(where=where, items=items, beside=beside):
             shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
             return {"kind": "filter_project", "where": _sql(where), "columns": shown, "beside": sorted(beside), **_closing(stage)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.catalog.known_columns import change_column
 from windrow.connectors.registry import CONNECTORS
 from windrow.model.options import Options
 from windrow.model.policies import FieldPolicy, Granularity, LateAtSource, MissingTime, RowPolicy
@@ -56,11 +57,17 @@ def plan_source(statement: CreateStream) -> Read:
 
 
 def plan_table(statement: CreateTable) -> LoadTable:
-    read = plan_source(CreateStream(statement.name, statement.columns, statement.options))
+    change = change_column(statement)
+    listed = [] if change is None else [column for column in statement.columns if column.name.lower() == change.name]
+    columns = statement.columns if change is None or listed else (*statement.columns, change)
+    change = listed[0] if listed else change
+    read = plan_source(CreateStream(statement.name, columns, statement.options))
     latest = f"the latest row per {', '.join(statement.primary_key)}" if statement.primary_key else "every row: there is no primary key"
     refresh = duration_option(statement.options, "refresh.interval", None)
     again = "" if refresh is None else f", then every {show_duration(refresh)} what has changed"
-    return LoadTable(statement.name, read, statement.primary_key, f"loaded before the first row is read{again}; {latest}", refresh)
+    gone = "" if change is None else ", but for those that were deleted"
+    reason = f"loaded before the first row is read{again}; {latest}{gone}"
+    return LoadTable(statement.name, read, statement.primary_key, reason, refresh, None if change is None else change.name)
 
 
 def _own_options(connector: str, options: Options) -> tuple[tuple[str, str], ...]:

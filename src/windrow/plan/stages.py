@@ -293,6 +293,8 @@ class LoadTable:
     reason: str = ""
     # How often what has changed is loaded; None: only when the job starts. Another one leaves the state what it was.
     refresh: int | None = field(default=None, repr=False)
+    # The column that says which change a row is, where rows are changes: a row that was deleted is none of the table.
+    change: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ EMPTY: dict[str, Any] = {
     "ttl": 5,
     "delay": 5,
     "refresh": 5,
+    "change": "_op",
     "retry_for": 5,
     "projected_columns": ("k",),
     "headers": (HeaderChange(Column("c"), Literal(1)),),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windrow.connectors.changes import DEBEZIUM
 from windrow.connectors.files.endings import ending_of, format_of
 from windrow.errors import UsageError
 
@@ -51,7 +52,7 @@ class SourceSettings:
             raise UsageError("WR503", f"'files.per_batch' = '{per_batch}' is not a number of files", "'files.per_batch' = '10'")
         return cls(
             path=path,
-            format=_format(options.get("format")) or format_of(path),
+            format=_format(options.get("format"), DEBEZIUM) or format_of(path),
             csv=CsvSettings.of(options, path),
             per_batch=None if per_batch is None else int(per_batch),
             is_recursive=flag(options, "files.recursive", default=False),
@@ -87,10 +88,10 @@ def _path(options: Mapping[str, str]) -> str:
     return path
 
 
-def _format(text: str | None) -> str | None:
+def _format(text: str | None, *more: str) -> str | None:
     if text is None:
         return None
-    if text.lower() not in ("json", "csv", "parquet"):
+    if text.lower() not in ("json", "csv", "parquet", *more):
         raise UsageError("WR503", f"'format' = '{text}' is not a format of files", "'format' = 'json', 'csv' or 'parquet'")
     return text.lower()
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv as csv_text
 import difflib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from windrow.connectors.changes import DEBEZIUM
 from windrow.connectors.csv_values import any_of, from_text, is_wrong
+from windrow.connectors.debezium import EnvelopeSettings, envelope_as_json
 from windrow.connectors.encoding import SPARK_JSON, quoted
 from windrow.connectors.files.file_ids import ADDRESS_SQL, NUMBER_SQL, address_as_path, file_paths
 from windrow.connectors.files.inputs import Inputs, find_inputs, fingerprint
 from windrow.connectors.files.json_fast_scan import WHOLE_FILES, speculative_source
 from windrow.connectors.files.settings import CsvSettings, SourceSettings
 from windrow.connectors.reach import refuse_unshared
-from windrow.connectors.runtime import BAD, NO_PROVENANCE, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
+from windrow.connectors.runtime import BAD, NO_PROVENANCE, ORIGINAL, RAW, SEQ, TOPIC_NUMBER, SourceRequest, SourceStream
 from windrow.errors import UsageError
 from windrow.model import row_protocol
 from windrow.model.types import ColumnDef
@@ -58,6 +61,8 @@ def _open(spark: SparkSession, request: SourceRequest, settings: SourceSettings,
     spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")
     if inputs.format == "csv":
         return _stream(request, _csv(spark, request, settings, inputs), None)
+    if inputs.format == DEBEZIUM:
+        return _changes(spark, request, settings, inputs)
     lines = _stream(request, _json(spark, request, settings, inputs), "json")
     if request.is_table:
         return lines
@@ -79,7 +84,17 @@ def _stream(request: SourceRequest, frame: DataFrame, format_: str | None) -> So
         SEQ: f"{_WRITTEN} + {place}" if request.needs_order else "0L",
     }
     topics = file_paths if TOPIC_NUMBER in frame.columns else None
-    return SourceStream(frame, 1, format_, later, {_ADDRESS: ADDRESS_SQL}, topics)
+    return SourceStream(frame, 1, format_, later, {} if _ADDRESS in frame.columns else {_ADDRESS: ADDRESS_SQL}, topics)
+
+
+def _changes(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> SourceStream:
+    """Lines with an envelope each. Workers take many rows at once, so the file that a row is of is asked for before they do."""
+    from pyspark.sql import functions as F
+
+    lines = _json(spark, request, settings, inputs).drop(TOPIC_NUMBER)
+    decode = partial(envelope_as_json, settings=EnvelopeSettings.of(request.columns, request.options))
+    given = lines.select(F.col(RAW).alias(ORIGINAL), F.expr(ADDRESS_SQL).alias(_ADDRESS), *(name for name in lines.columns if name != RAW))
+    return replace(_stream(request, given.select("*", decode(F.col(ORIGINAL)).alias(RAW)), "json"), decode=decode)
 
 
 def _json(spark: SparkSession, request: SourceRequest, settings: SourceSettings, inputs: Inputs) -> DataFrame:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from windrow.connectors.changes import DEBEZIUM, TIME_UNIT, change_column
 from windrow.connectors.files.endings import format_of
 from windrow.connectors.paths import place_of_path
 from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place, SourceShape
 
 FORMATS = ("json", "csv", "parquet")
+SOURCE_FORMATS = (*FORMATS, DEBEZIUM)
 
 _CSV_SHARED = (
     OptionSpec("csv.header", OptionKind.BOOLEAN, "whether the first line of a file names its columns", default="true", example="false"),
@@ -23,11 +25,17 @@ def _shape(options: Mapping[str, str]) -> SourceShape:
     path = options.get("path", "")
     format_ = options.get("format", "").lower() or format_of(path) or "json"
     is_here = "://" not in path or path.startswith("file:")
+    if format_ == DEBEZIUM:
+        return SourceShape("json", keeps_original=True)
     return SourceShape("json", has_fast_scan=is_here) if format_ == "json" else SourceShape(None)
 
 
 def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
     return (place_of_path(options.get("path", "")),)
+
+
+def _worker_modules(options: Mapping[str, str]) -> tuple[str, ...]:
+    return ("pyarrow", "windrow") if options.get("format", "").lower() == DEBEZIUM else ()
 
 
 FILES = ConnectorSpec(
@@ -38,7 +46,11 @@ FILES = ConnectorSpec(
     source=(
         OptionSpec("path", OptionKind.PATH, "folder, file or glob to read", is_required=True, example="data/trades/*.json"),
         OptionSpec(
-            "format", OptionKind.CHOICE, "format of the files; by the ending of the path, else json", choices=FORMATS, example="csv"
+            "format",
+            OptionKind.CHOICE,
+            "format of the files; by the ending of the path, else json; debezium: changes of rows, a line each",
+            choices=SOURCE_FORMATS,
+            example="csv",
         ),
         OptionSpec("files.per_batch", OptionKind.INTEGER, "how many files one micro-batch reads at most", example="10"),
         OptionSpec(
@@ -53,6 +65,7 @@ FILES = ConnectorSpec(
             choices=("null", "dead_letter"),
             example="dead_letter",
         ),
+        TIME_UNIT,
         *_CSV_SHARED,
         OptionSpec("csv.escape", OptionKind.TEXT, "what stands before a quote inside a quoted value", default='"', example="\\"),
         OptionSpec("csv.multiline", OptionKind.BOOLEAN, "whether a quoted value may hold line breaks", default="false", example="true"),
@@ -67,4 +80,6 @@ FILES = ConnectorSpec(
     places=_places,
     # They are named by their batch.
     why_alone="writes files, whose names two outputs cannot share",
+    worker_modules=_worker_modules,
+    change_column=change_column,
 )

@@ -6,20 +6,14 @@ that record's fault alone.
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime
-from datetime import time as clock_time
-from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from windrow.connectors.json_values import decoded_column, spell
 from windrow.connectors.kafka.source_settings import AvroSettings
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import FailureClass, Guard, RetryRule
@@ -35,17 +29,7 @@ Schema = Any
 
 def avro_as_json(value: Column, settings: AvroSettings) -> Column:
     """JSON text of an Avro value; NULL where it cannot be decoded."""
-    from pyspark.sql.pandas.functions import arrow_udf
-
-    def decode(values: pa.Array) -> pa.Array:
-        read = reader_of(settings)
-        return pa.array([None if one is None else read(one) for one in values.to_pylist()], pa.string())
-
-    # Which kind of function it is, pyspark reads off the annotations, and these are text here.
-    decode.__annotations__ = {"values": pa.Array, "return": pa.Array}
-    as_udf: Any = arrow_udf
-    made: Column = as_udf(decode, "string")(value)
-    return made
+    return decoded_column(value, partial(reader_of, settings))
 
 
 def check_schema(settings: AvroSettings, topics: tuple[str, ...]) -> None:
@@ -159,33 +143,6 @@ def _as_json(value: bytes, start: int, schema: Schema) -> str | None:
         return None
     # Bytes that are left over mean that another schema wrote them.
     return spell(read) if stream.tell() == len(value) else None
-
-
-def spell(value: Any) -> str:
-    """A decoded value as JSON, with exact numbers, times in ISO 8601 and bytes in base64.
-
-    >>> spell({"a": Decimal("1.10"), "b": [None, True, b"x"], "c": float("nan")})
-    '{"a":1.10,"b":[null,true,"eA=="],"c":"NaN"}'
-    """
-    match value:
-        case None | bool():
-            return json.dumps(value)
-        case int() | Decimal():
-            return format(value, "f") if isinstance(value, Decimal) else str(value)
-        case float():
-            return repr(value) if math.isfinite(value) else '"NaN"' if math.isnan(value) else f'"{"-" * (value < 0)}Infinity"'
-        case dict():
-            return "{" + ",".join(f"{json.dumps(str(name))}:{spell(each)}" for name, each in value.items()) + "}"
-        case list() | tuple():
-            return "[" + ",".join(map(spell, value)) + "]"
-        case bytes():
-            return json.dumps(base64.b64encode(value).decode())
-        case datetime():
-            return json.dumps(value.astimezone(UTC).isoformat() if value.tzinfo else value.isoformat())
-        case date() | clock_time():
-            return json.dumps(value.isoformat())
-        case _:
-            return json.dumps(str(value))
 
 
 def _first_line(error: BaseException) -> str:

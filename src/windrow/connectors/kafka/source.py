@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from windrow.connectors.changes import DEBEZIUM
+from windrow.connectors.debezium import EnvelopeSettings, envelope_as_json
 from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
 from windrow.connectors.kafka.formats import csv_columns, raw_columns
@@ -52,6 +55,10 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
 
 def _open_table(spark: SparkSession, request: SourceRequest, settings: SourceSettings, span: Span) -> SourceStream:
     records = _load(spark, request, {**_options(settings), **span.options})
+    if settings.format == DEBEZIUM:
+        # Rows themselves say what is gone.
+        stream = replace(_stream(request, settings, records), is_unchanged=span.is_increment and span.is_empty)
+        return replace(stream, offset=span.offset, is_increment=span.is_increment)
     stream = _stream(request, settings, latest_records(records))
     if not span.is_increment:
         return replace(stream, offset=span.offset)
@@ -60,9 +67,12 @@ def _open_table(spark: SparkSession, request: SourceRequest, settings: SourceSet
 
 
 def _stream(request: SourceRequest, settings: SourceSettings, records: DataFrame) -> SourceStream:
-    frame, decoding = _decoded(request, settings, records.select(*_columns(settings)))
+    if settings.format == DEBEZIUM:
+        # Tombstones are for the broker, which compacts by them: the change before said that the row is gone.
+        records = records.where("value IS NOT NULL")
+    decode = _decoder(request, settings)
+    frame, decoding = _decoded(request, settings, records.select(*_columns(settings)), decode)
     later = {**_provenance(settings), **decoding}
-    decode = partial(avro_as_json, settings=_avro(settings)) if settings.format == "avro" else None
     return SourceStream(frame, 1, "json" if settings.format in SPELLED_AS_JSON else None, later, decode=decode)
 
 
@@ -187,7 +197,20 @@ def _only_topic(settings: SourceSettings) -> str | None:
     return names[0] if len(names) == 1 else None
 
 
-def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame) -> tuple[DataFrame, dict[str, str]]:
+def _decoder(request: SourceRequest, settings: SourceSettings) -> Callable[[Column], Column] | None:
+    """What makes JSON of a value that is none."""
+    match settings.format:
+        case "avro":
+            return partial(avro_as_json, settings=_avro(settings))
+        case "debezium":
+            return partial(envelope_as_json, settings=EnvelopeSettings.of(request.columns, request.options))
+        case _:
+            return None
+
+
+def _decoded(
+    request: SourceRequest, settings: SourceSettings, frame: DataFrame, decode: Callable[[Column], Column] | None
+) -> tuple[DataFrame, dict[str, str]]:
     """The declared columns, or the text that is still to be decoded: in the frame, or as SQL for later."""
     from pyspark.sql import functions as F
 
@@ -196,8 +219,8 @@ def _decoded(request: SourceRequest, settings: SourceSettings, frame: DataFrame)
             return frame, raw_columns(request.columns[0])
         case "csv":
             return csv_columns(frame, request.columns, request.options), {}
-        case "avro":
-            return frame.select("*", avro_as_json(F.col(ORIGINAL), _avro(settings)).alias(RAW)), {}
+        case _ if decode is not None:
+            return frame.select("*", decode(F.col(ORIGINAL)).alias(RAW)), {}
         case _:
             # Text is handed on as it lies in memory, bytes are copied each time. It may be no UTF-8: it is the same bytes still.
             return frame.select(F.col(ORIGINAL).cast("string").alias(RAW), *(name for name in frame.columns if name != ORIGINAL)), {}

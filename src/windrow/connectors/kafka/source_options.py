@@ -6,12 +6,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 
+from windrow.connectors.changes import TIME_UNIT
 from windrow.connectors.spec import OptionKind, OptionSpec
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
-FORMATS = ("json", "avro", "csv", "raw")
+FORMATS = ("json", "avro", "debezium", "csv", "raw")
 # Formats whose records are decoded by the engine, as JSON.
-SPELLED_AS_JSON = ("json", "avro")
+SPELLED_AS_JSON = ("json", "avro", "debezium")
+# Of these, the ones that are made into it.
+MADE_JSON = ("avro", "debezium")
 KEY_FORMATS = ("text", "base64", "avro")
 # No topic has so many partitions.
 _MOST_PARTITIONS = 65_536
@@ -23,7 +26,8 @@ _OPTIONS = (
     OptionSpec("topic.pattern", _TEXT, "instead of topic: every topic that matches is read, also those made later", example="trades-.*"),
     OptionSpec("bootstrap.servers", _TEXT, "brokers to ask first", is_required=True, example="localhost:9092"),
     OptionSpec(
-        "format", _CHOICE, "how the value of a record is written; raw gives it to the only column, STRING or BINARY, as it is",
+        "format", _CHOICE,
+        "how the value of a record is written; debezium: as changes of rows; raw gives it to the only column, STRING or BINARY, as it is",
         default="json", choices=FORMATS, example="avro",
     ),
     OptionSpec("key.format", _CHOICE, "how the key of a record becomes `_key`", default="text", choices=KEY_FORMATS, example="base64"),
@@ -55,6 +59,7 @@ _OPTIONS = (
     OptionSpec("csv.quote", _TEXT, "what stands around a value that holds the delimiter", default='"', example="|"),
     OptionSpec("csv.escape", _TEXT, "what stands before a quote inside a quoted value", default='"', example="\\"),
     OptionSpec("csv.null", _TEXT, "the text that means NULL", default="", example="\\N"),
+    TIME_UNIT,
     OptionSpec("avro.schema.file", OptionKind.PATH, "schema (.avsc) of records that are written without a registry", example="trade.avsc"),
     OptionSpec("schema.registry.url", _TEXT, "registry of the schemas that records name (Confluent's format)", example="http://localhost:8081"),
     OptionSpec(

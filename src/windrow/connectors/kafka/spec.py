@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from windrow.connectors.changes import change_column
 from windrow.connectors.kafka.sink_options import JSON, SINK_OPTIONS
-from windrow.connectors.kafka.source_options import SOURCE_OPTIONS, SPELLED_AS_JSON, partition_sql
+from windrow.connectors.kafka.source_options import MADE_JSON, SOURCE_OPTIONS, SPELLED_AS_JSON, partition_sql
 from windrow.connectors.spec import ConnectorSpec, Messages, Place, SourceShape
 
 
 def _shape(options: Mapping[str, str]) -> SourceShape:
     format_ = options.get("format", "json").lower()
-    return SourceShape("json" if format_ in SPELLED_AS_JSON else None, keeps_original=format_ == "avro")
+    return SourceShape("json" if format_ in SPELLED_AS_JSON else None, keeps_original=format_ in MADE_JSON)
 
 
 def _counts_rows(options: Mapping[str, str]) -> bool:
@@ -20,7 +21,7 @@ def _counts_rows(options: Mapping[str, str]) -> bool:
 
 
 def _worker_modules(options: Mapping[str, str]) -> tuple[str, ...]:
-    return ("pyarrow", "windrow") if options.get("format", "").lower() == "avro" else ()
+    return ("pyarrow", "windrow") if options.get("format", "").lower() in MADE_JSON else ()
 
 
 def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
@@ -59,4 +60,5 @@ KAFKA = ConnectorSpec(
     places=_places,
     messages=_messages,
     jars="kafka-connector",
+    change_column=change_column,
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from windrow.errors import JobError
+from windrow.model.changes import DELETED
 from windrow.model.policies import MissingTableRow
 from windrow.model.system import SYSTEM_COLUMNS
+from windrow.model.types import STRING, ColumnDef
 from windrow.plan.stages import Lookup, LookupJoin, Side
 from windrow.spark.compile.expressions import quote, to_sql
 from windrow.spark.query.flow import Flow
@@ -113,11 +115,11 @@ def _candidates(lookup: Lookup, table: Callable[[Lookup], DataFrame], tables: Re
         return _versions(lookup, tables)
     if lookup.newest is None:
         return qualified(table(lookup), lookup.table, is_stream=False)
-    rows = tables.versions(lookup.table.input) if lookup.rows is None else table(lookup)
-    side = qualified(rows, lookup.table, is_stream=False)
     since, by = to_sql(lookup.newest.since), [to_sql(expr) for expr in lookup.newest.by]
-    side = side.where(f"{since} IS NOT NULL" + ("" if lookup.newest.only is None else f" AND {to_sql(lookup.newest.only)}"))
-    return _until_next(side, since, by)
+    counts = f"{since} IS NOT NULL" + ("" if lookup.newest.only is None else f" AND {to_sql(lookup.newest.only)}")
+    if lookup.rows is not None:
+        return _until_next(qualified(table(lookup), lookup.table, is_stream=False).where(counts), since, by)
+    return _in_force(lookup, tables, lambda side: _until_next(side.where(counts), since, by))
 
 
 def _until_next(side: DataFrame, since: str, by: list[str]) -> DataFrame:
@@ -129,9 +131,21 @@ def _until_next(side: DataFrame, since: str, by: list[str]) -> DataFrame:
 
 def _versions(lookup: Lookup, tables: ReferenceTables) -> DataFrame:
     """The rows of a table with the time at which the next version of each took its place."""
-    side = qualified(tables.versions(lookup.table.input), lookup.table, is_stream=False)
     keys = [f"{lookup.table.prefix}.{key}".lower() for key in tables.primary_key(lookup.table.input)] or list(lookup.compared)
-    return _until_next(side, quote(f"{lookup.table.prefix}._event_time"), [quote(key) for key in keys])
+    since = quote(f"{lookup.table.prefix}._event_time")
+    return _in_force(lookup, tables, lambda side: _until_next(side, since, [quote(key) for key in keys]))
+
+
+def _in_force(lookup: Lookup, tables: ReferenceTables, until_next: Callable[[DataFrame], DataFrame]) -> DataFrame:
+    """Versions with their ends. One that says that its row was deleted ends the one before, and is none itself."""
+    versions, change = tables.versions(lookup.table.input), tables.change(lookup.table.input)
+    if change is None:
+        return until_next(qualified(versions, lookup.table, is_stream=False))
+    listed = {column.name for column in lookup.table.columns}
+    side = replace(lookup.table, columns=(*lookup.table.columns, *(() if change in listed else (ColumnDef(change, STRING),))))
+    name = f"{lookup.table.prefix}.{change}".lower()
+    rows = until_next(qualified(versions, side, is_stream=False)).where(f"NOT {quote(name)} <=> '{DELETED}'")
+    return rows if change in listed else rows.drop(quote(name))
 
 
 def _value(name: str, type_: str, found: str, lookup: Lookup) -> str:

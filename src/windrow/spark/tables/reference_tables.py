@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from windrow.connectors.runtime import SEQ, SourceStream
 from windrow.errors import JobError, NotThereError, WindrowError
+from windrow.model.changes import DELETED
 from windrow.model.fate import Fate
 from windrow.model.policies import RowPolicy
 from windrow.model.system import ROW_COLUMNS
@@ -129,7 +130,7 @@ class ReferenceTables:
         if held is not None and gone is not None and gone.num_rows:
             held = _without(held, gone)
         both = good if held is None else pa.concat_tables([held, good])
-        self.put(name, both if name in self._versioned else _latest(both, table.primary_key))
+        self.put(name, both if name in self._versioned else _present(_latest(both, table.primary_key), table.change))
 
     def put(self, name: str, rows: pa.Table) -> None:
         """These rows are the table."""
@@ -168,7 +169,7 @@ class ReferenceTables:
             if rows is None or not rows.num_rows:
                 self._frames[name] = empty_table(self._spark, self._tables[name].read.columns)
             else:
-                latest = _latest(rows, self._tables[name].primary_key)
+                latest = _present(_latest(rows, self._tables[name].primary_key), self._tables[name].change)
                 self._frames[name] = self._spark.createDataFrame(latest).coalesce(1)
         return self._frames[name]
 
@@ -179,6 +180,10 @@ class ReferenceTables:
 
     def primary_key(self, name: str) -> tuple[str, ...]:
         return self._tables[name].primary_key
+
+    def change(self, name: str) -> str | None:
+        """The column that says which change a version is, where versions are changes."""
+        return self._tables[name].change
 
     def view(self, name: str) -> str:
         """The global temporary view of a table, which SQL of any session can read."""
@@ -220,6 +225,11 @@ def _latest(rows: pa.Table, primary_key: tuple[str, ...]) -> pa.Table:
     placed = rows.select(keys).append_column(_ORDER, pa.array(range(rows.num_rows), pa.int64()))
     last = placed.group_by(keys).aggregate([(_ORDER, "max")])[f"{_ORDER}_max"]
     return rows.take(last.take(pc.sort_indices(last)))
+
+
+def _present(rows: pa.Table, change: str | None) -> pa.Table:
+    """Those that were not deleted last."""
+    return rows if change is None else rows.filter(pc.not_equal(rows[change], DELETED))
 
 
 def _without(rows: pa.Table, gone: pa.Table) -> pa.Table:
