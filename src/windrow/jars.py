@@ -28,8 +28,8 @@ from windrow.settings import load_settings
 
 LOCK = "jars.lock.toml"
 KAFKA_CONNECTOR, KAFKA_BROKER = "kafka-connector", "kafka-broker"
-HDFS_CLUSTER, S3A = "hdfs-cluster", "s3a"
-"""Groups: what Spark needs for Kafka, a whole broker and a whole HDFS for this machine, and what Spark needs for S3."""
+HDFS_CLUSTER, S3A, H2 = "hdfs-cluster", "s3a", "h2"
+"""Groups: what Spark needs for Kafka, a whole broker and a whole HDFS for this machine, what Spark needs for S3, a database in one jar."""
 
 NOT_FETCHED, NOT_THE_SAME, NO_CACHE = "WR602", "WR603", "WR604"
 

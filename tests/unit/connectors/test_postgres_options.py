@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from windrow.connectors.postgres.failures import classify
-from windrow.connectors.postgres.settings import Server, SinkSettings, TableName
+from windrow.connectors.postgres.settings import Server, TableName
 from windrow.connectors.postgres.sink import key_of
 from windrow.connectors.postgres.target import Target, TargetColumn, check_target, create_text
 from windrow.connectors.postgres.types import ColumnType, created_type, holds
@@ -59,7 +59,7 @@ KEYED = (ColumnDef("k", T.STRING), ColumnDef("n", T.BIGINT))
 
 def key(of_query: tuple[str, ...], **options: str) -> tuple[str, ...]:
     given = {"table": "t", **{name.replace("_", "."): value for name, value in options.items()}}
-    return key_of(SinkRequest("out", given, "j", KEYED, of_query), SinkSettings.of(given))
+    return key_of(SinkRequest("out", given, "j", KEYED, of_query))
 
 
 def test_the_key_is_the_option_else_the_querys_and_none_where_rows_are_only_added() -> None:

@@ -23,10 +23,6 @@ _RESOURCE = ("53", "58", "57014")
 _DATA = ("22", "23")
 
 
-class RowsFailedError(Exception):
-    """The rows could not be computed: the fault is not the database's. The cause says why."""
-
-
 def classify(error: BaseException) -> FailureClass:
     if not isinstance(error, psycopg.Error):
         return FailureClass.TRANSIENT if isinstance(error, ConnectionError | TimeoutError) else FailureClass.PERMANENT

@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
+from windrow.connectors.marked_rows import GONE, PLACE
 from windrow.connectors.postgres.failures import classify, said
-from windrow.connectors.postgres.rows import GONE, PLACE
 from windrow.connectors.postgres.settings import Connection
 from windrow.connectors.runtime import Refused
 from windrow.resilience import FailureClass

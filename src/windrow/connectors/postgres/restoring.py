@@ -25,7 +25,7 @@ def forget_after(request: SinkRequest, batch_id: int) -> None:
             last = commits.batch_in(connection)
             if last <= batch_id:
                 return
-            if not key_of(request, settings):
+            if not key_of(request):
                 raise _cannot(settings, commits, last, batch_id)
             commits.note(connection, batch_id)
 

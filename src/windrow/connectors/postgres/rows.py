@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from windrow.connectors.encoding import Spell, in_micros, is_nested, json_spelling, plain_spelling, quoted, spark_json
-from windrow.connectors.postgres.failures import RowsFailedError
+from windrow.connectors.marked_rows import marked_batches
 from windrow.connectors.postgres.types import ColumnType
-from windrow.connectors.runtime import EMISSION, RETRACT, SEQ, Output
-from windrow.connectors.streaming import arrow_batches
+from windrow.connectors.runtime import Output
 from windrow.connectors.zones import labelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# Names of the two columns that a staging table has beside the target's.
-PLACE, GONE = "_windrow_place", "_windrow_gone"
-_ROWS_AT_ONCE = 20_000
 _WRITE = pa_csv.WriteOptions(include_header=False)
 
 
 def row_batches(output: Output, targets: dict[str, ColumnType], *, is_keyed: bool) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch, visible columns first. With a key, each also has its place in the order and whether it is a retraction."""
-    if output.table is not None:
-        batches: Iterable[pa.RecordBatch] = _marked(output.table, output.columns).to_batches(_ROWS_AT_ONCE)
-    elif output.frame is not None:
-        batches = _computed(_flat(output.frame, output.columns, targets, is_keyed))
-    else:
-        batches = ()
-    first = 0
-    for batch in batches:
-        yield _with_place(batch, first) if is_keyed else _without_marks(batch)
-        first += batch.num_rows
+    """The rows of a batch as ``marked_batches`` gives them, nested values as JSON text."""
+    return marked_batches(output, lambda frame: _cells(frame, output.columns, targets), is_keyed=is_keyed)
 
 
 def csv_of(batch: pa.RecordBatch, targets: dict[str, ColumnType]) -> bytes:
@@ -54,31 +40,8 @@ def csv_of(batch: pa.RecordBatch, targets: dict[str, ColumnType]) -> bytes:
     return buffer.getvalue()
 
 
-class RetractedError(Exception):
-    """A row is to be taken back, and there is no key by which it could be found."""
-
-
-def _marked(table: pa.Table, columns: tuple[str, ...]) -> pa.Table:
-    rows = table.select(list(columns))
-    gone = pc.fill_null(pc.equal(table[EMISSION], RETRACT), False) if EMISSION in table.column_names else pa.repeat(False, table.num_rows)
-    return rows.append_column(GONE, gone)
-
-
-def _without_marks(batch: pa.RecordBatch) -> pa.RecordBatch:
-    if pc.any(batch[GONE]).as_py():
-        raise RetractedError
-    return batch.drop_columns([GONE])
-
-
-def _with_place(batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-    """Rows are numbered as they come, where they do not say themselves in which order they belong."""
-    if PLACE in batch.schema.names:
-        return batch
-    return batch.append_column(PLACE, pa.array(range(first, first + batch.num_rows), pa.int64()))
-
-
-def _flat(frame: DataFrame, columns: tuple[str, ...], targets: dict[str, ColumnType], is_keyed: bool) -> DataFrame:
-    """Nested values as JSON text, but lists for a column of lists; and the marks of ``row_batches``."""
+def _cells(frame: DataFrame, columns: tuple[str, ...], targets: dict[str, ColumnType]) -> list[Column]:
+    """Nested values as JSON text, but lists for a column of lists."""
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
@@ -92,24 +55,7 @@ def _flat(frame: DataFrame, columns: tuple[str, ...], targets: dict[str, ColumnT
             return F.to_json(quoted(name), spelling).alias(name)
         return quoted(name)
 
-    cells = [cell(name) for name in columns]
-    gone = F.coalesce(F.col(EMISSION) == RETRACT, F.lit(False)) if EMISSION in frame.columns else F.lit(False)
-    cells.append(gone.alias(GONE))
-    if is_keyed and SEQ in frame.columns:
-        if isinstance(frame.schema[SEQ].dataType, T.NumericType):
-            cells.append(F.col(SEQ).cast("decimal(38,0)").alias(PLACE))
-        else:
-            frame = frame.sort(SEQ)
-    return frame.select(*cells)
-
-
-def _computed(frame: DataFrame) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from arrow_batches(frame, _ROWS_AT_ONCE)
-    except GeneratorExit:
-        raise
-    except Exception as error:
-        raise RowsFailedError from error
+    return [cell(name) for name in columns]
 
 
 def _as_text(column: pa.ChunkedArray, target: ColumnType | None) -> pa.ChunkedArray:

@@ -99,9 +99,6 @@ class TableName:
 class SinkSettings:
     server: Server
     table: TableName
-    # None where the query decides.
-    key: tuple[str, ...] | None
-    mode: str | None
     creates: bool
     commits: TableName
     policy: str
@@ -109,12 +106,9 @@ class SinkSettings:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SinkSettings:
         table = TableName.of(options)
-        key = options.get("key")
         return cls(
             Server.of(options),
             table,
-            None if key is None else tuple(name.strip() for name in key.split(",") if name.strip()),
-            (options.get("write.mode") or "").lower() or None,
             options.get("table.create", "false").lower() == "true",
             TableName(table.schema, options.get("commits.table", "windrow_commits")),
             options.get("failure.policy", "retry").lower(),

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 import psycopg
 import pyarrow as pa
 
+from windrow.connectors.keys import key_columns
+from windrow.connectors.marked_rows import GONE, PLACE, RetractedError, RowsFailedError
 from windrow.connectors.postgres.commits import Commits
-from windrow.connectors.postgres.failures import RowsFailedError, classify, explain
+from windrow.connectors.postgres.failures import classify, explain
 from windrow.connectors.postgres.refusing import from_json, to_json, write_apart
-from windrow.connectors.postgres.rows import GONE, PLACE, RetractedError, csv_of, row_batches
+from windrow.connectors.postgres.rows import csv_of, row_batches
 from windrow.connectors.postgres.settings import Connection, SinkSettings, quoted
 from windrow.connectors.postgres.target import Target, check_target, create_text, find_target
 from windrow.connectors.postgres.types import ColumnType, from_spark
@@ -42,7 +44,7 @@ def misfit(request: SinkRequest) -> str | None:
     """Whether the table takes the columns of the output, as far as their types are known before the query is analysed."""
     try:
         settings = SinkSettings.of(request.options)
-        key = key_of(request, settings)
+        key = key_of(request)
         with settings.server.connect() as connection:
             target = find_target(connection, settings.table)
             if target is None:
@@ -58,21 +60,9 @@ def misfit(request: SinkRequest) -> str | None:
     return None
 
 
-def key_of(request: SinkRequest, settings: SinkSettings) -> tuple[str, ...]:
+def key_of(request: SinkRequest) -> tuple[str, ...]:
     """The columns by which rows are replaced; none where rows are only added."""
-    key = settings.key if settings.key is not None else request.key
-    if settings.mode == "insert":
-        return ()
-    if not key and settings.mode == "upsert":
-        raise UsageError(
-            "WR874", f"'write.mode' = 'upsert' needs a key, and {request.statement} has none", "'key' = 'a,b', or SELECT a PRIMARY KEY"
-        )
-    names = {column.name.lower() for column in request.columns}
-    for part in key if names else ():
-        if part.lower() not in names:
-            there = ", ".join(column.name for column in request.columns)
-            raise UsageError("WR874", f'the key "{part}" is no column of {request.statement}', f"it has: {there}")
-    return key
+    return key_columns(request, "insert", "WR874")
 
 
 class PostgresSink(Sink):
@@ -81,7 +71,7 @@ class PostgresSink(Sink):
         self._settings = SinkSettings.of(request.options)
         self._statement = request.statement
         self._columns = request.columns
-        self._key = key_of(request, self._settings)
+        self._key = key_of(request)
         self._commits = Commits(self._settings.commits, request.job, request.statement)
         self._stopping = request.stopping
         self._connection: Connection | None = None

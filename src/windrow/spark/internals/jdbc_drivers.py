@@ -1,0 +1,85 @@
+"""JDBC drivers that the user brings: found in their jars, and connections on which statements run as one transaction.
+
+Only the JDK's own API is called; Spark's JDBC source, which carries the rows, finds the same driver by its class once the jars are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windrow.spark.internals.jvm import jvm_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class NoDriverError(Exception):
+    """What was named holds no driver, or none for this address."""
+
+
+@dataclass(frozen=True)
+class JdbcDriver:
+    class_name: str
+    _jvm: Any
+    _driver: Any
+
+    def accepts(self, url: str) -> bool:
+        return bool(self._driver.acceptsURL(url))
+
+    def run(self, url: str, properties: Mapping[str, str], statements: Sequence[str], *, may_fail: bool = False) -> None:
+        """All of the statements, or none; with ``may_fail`` each by itself, whatever becomes of it."""
+        given = self._jvm.java.util.Properties()
+        for key, value in properties.items():
+            given.setProperty(key, value)
+        connection = self._driver.connect(url, given)
+        try:
+            connection.setAutoCommit(may_fail)
+            for text in statements:
+                self._execute(connection, text, may_fail=may_fail)
+            if not may_fail:
+                connection.commit()
+        finally:
+            connection.close()
+
+    def _execute(self, connection: Any, text: str, *, may_fail: bool) -> None:
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # ships no types
+
+        statement = connection.createStatement()
+        try:
+            statement.execute(text)
+        except Py4JJavaError:
+            if not may_fail:
+                raise
+        finally:
+            statement.close()
+
+
+def find_driver(spark: SparkSession, jars: Sequence[Path], class_name: str | None, url: str) -> JdbcDriver:
+    """The driver of a class, else the one in the jars that takes the address."""
+    jvm = jvm_of(spark)
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    if jars:
+        urls = spark.sparkContext._gateway.new_array(jvm.java.net.URL, len(jars))  # type: ignore[union-attr]  # there is one
+        for place, jar in enumerate(jars):
+            urls[place] = jvm.java.io.File(str(jar.absolute())).toURI().toURL()
+        loader = jvm.java.net.URLClassLoader(urls, loader)
+    if class_name is not None:
+        return JdbcDriver(class_name, jvm, _made(jvm, loader, class_name))
+    found = list(jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver"), loader))
+    for driver in found:
+        if driver.acceptsURL(url):
+            return JdbcDriver(str(driver.getClass().getName()), jvm, driver)
+    names = ", ".join(str(driver.getClass().getName()) for driver in found)
+    raise NoDriverError(f"no driver for this address: there is {names}" if names else "no driver")
+
+
+def _made(jvm: Any, loader: Any, class_name: str) -> Any:
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        return jvm.java.lang.Class.forName(class_name, True, loader).getDeclaredConstructor().newInstance()
+    except Py4JJavaError as error:
+        raise NoDriverError(f"no class {class_name}") from error
