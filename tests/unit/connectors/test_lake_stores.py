@@ -16,10 +16,12 @@ from windrow.connectors.delta.store import DeltaStore
 from windrow.connectors.iceberg.store import IcebergStore
 from windrow.connectors.lake.fitting import check_fit, fitted, storable
 from windrow.connectors.lake.settings import LakeSettings
-from windrow.connectors.lake.sink import LakeSink
+from windrow.connectors.lake.sink import LakeSink, misfit
 from windrow.connectors.lake.store import NO_BATCH, LakeStore, LakeTable, Writing
 from windrow.connectors.runtime import Output, SinkRequest
 from windrow.errors import JobError, UsageError
+from windrow.model.types import INT, INTERVAL, STRING, UNKNOWN, Array, ColumnDef
+from windrow.model.types import Decimal as Decimal_
 from windrow.resilience import FailureClass
 
 Make = Callable[..., LakeStore]
@@ -196,7 +198,23 @@ def test_a_store_that_fails_is_told_with_its_words(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(store, "open", full)
     request = SinkRequest("out", {"retry.timeout": "300ms"}, "job", (), ())
-    sink = LakeSink(None, request, store, LakeSettings.of(request))  # type: ignore[arg-type]  # there are no rows for Spark
+    sink = LakeSink(request, store, LakeSettings.of(request))
     with pytest.raises(JobError, match=r"\[WR917\] could not write batch 3 to the table .*: \[Errno 28\] No space left on device"):
         sink.write(Output(3, ("k",), pa.table({"k": ["a"]})))
     assert len(tries) > 1
+
+
+def test_what_a_table_would_refuse_is_known_before_anything_stops(make: Make) -> None:
+    store = make()
+
+    def asked(*columns: ColumnDef, **options: str) -> str | None:
+        return misfit(store, SinkRequest("out", {key.replace("_", "."): value for key, value in options.items()}, "job", columns, ()))
+
+    assert asked(ColumnDef("k", STRING)) is None
+    assert "there is no table" in str(asked(ColumnDef("k", STRING), table_create="false"))
+    store.create(SCHEMA)
+    assert asked(ColumnDef("k", STRING), ColumnDef("n", INT)) is None
+    assert asked(ColumnDef("k", UNKNOWN)) is None
+    assert 'has no column "new"' in str(asked(ColumnDef("new", Array(STRING))))
+    assert "cannot hold every" in str(asked(ColumnDef("n", Decimal_(10, 2))))
+    assert "CAST(k AS STRING)" in str(asked(ColumnDef("k", INTERVAL)))

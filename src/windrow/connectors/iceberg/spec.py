@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from windrow.connectors.lake.settings import RETRY, SINK_OPTIONS, STORAGE
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place
 
 CATALOGS = ("sql", "rest", "hive", "glue", "dynamodb")
 
@@ -37,6 +39,13 @@ _WHERE = (
     STORAGE,
 )
 
+
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    """By the folder of its files, where that is told: the address of a catalog may hold a password."""
+    warehouse = options.get("warehouse", "").rstrip("/")
+    return (Place(warehouse or f"iceberg:{options.get('catalog.type', 'sql')}", options.get("table", "")),)
+
+
 ICEBERG = ConnectorSpec(
     name="iceberg",
     summary="an Apache Iceberg table: rows are added or upserted exactly once, or loaded as reference data",
@@ -46,4 +55,6 @@ ICEBERG = ConnectorSpec(
     is_loadable=True,
     is_streamable=False,
     is_ordered=True,
+    places=_places,
+    has_target_columns=True,
 )

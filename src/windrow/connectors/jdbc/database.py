@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from windrow.connectors.jdbc.spec import address_of
 from windrow.connectors.keys import listed_names
 from windrow.connectors.times import duration_option
 from windrow.errors import JobError, UsageError, WindrowError
@@ -63,9 +64,7 @@ class Database:
 
     @property
     def system(self) -> str:
-        """The kind of database and where it is, without what may be secret."""
-        kind, _, rest = self.url[len("jdbc:") :].partition(":")
-        return f"{kind} database at {rest.lstrip('/').partition('?')[0].partition(';')[0].rpartition('@')[2] or 'its place'}"
+        return f"database {address_of(self.url)}"
 
     @property
     def spark_options(self) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec
+from collections.abc import Mapping
+
+from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place
 
 _TEXT, _DURATION = OptionKind.TEXT, OptionKind.DURATION
 # How rows are replaced: see ``windrow.connectors.jdbc.dialects``.
@@ -29,6 +31,21 @@ _CONNECTION = (
         is_secret=True,
     ),
 )
+
+
+def _places(options: Mapping[str, str]) -> tuple[Place, ...]:
+    return (Place(address_of(options.get("url", "")), options.get("table", "")),)
+
+
+def address_of(url: str) -> str:
+    """Kind and place of a database, without what may be secret.
+
+    >>> address_of("jdbc:mysql://me:secret@db:3306/shop?password=secret"), address_of("jdbc:h2:./shop;USER=sa")
+    ('mysql:db:3306/shop', 'h2:./shop')
+    """
+    kind, _, rest = url.removeprefix("jdbc:").partition(":")
+    return f"{kind}:{rest.lstrip('/').partition('?')[0].partition(';')[0].rpartition('@')[2]}"
+
 
 JDBC = ConnectorSpec(
     name="jdbc",
@@ -62,4 +79,6 @@ JDBC = ConnectorSpec(
     is_loadable=True,
     is_streamable=False,
     is_ordered=True,
+    places=_places,
+    has_target_columns=True,
 )

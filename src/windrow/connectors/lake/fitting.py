@@ -9,9 +9,47 @@ import pyarrow as pa
 
 from windrow.connectors.zones import labelled
 from windrow.errors import UsageError
+from windrow.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    NULL,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    UNKNOWN,
+    VARIANT,
+    Array,
+    ColumnDef,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+)
 from windrow.model.zone import UTC
 
 DOES_NOT_FIT = "WR913"
+_ATOMIC: dict[DataType, pa.DataType] = {
+    BOOLEAN: pa.bool_(),
+    TINYINT: pa.int8(),
+    SMALLINT: pa.int16(),
+    INT: pa.int32(),
+    BIGINT: pa.int64(),
+    FLOAT: pa.float32(),
+    DOUBLE: pa.float64(),
+    STRING: pa.string(),
+    VARIANT: pa.string(),
+    BINARY: pa.binary(),
+    DATE: pa.date32(),
+    TIMESTAMP: pa.timestamp("us", UTC),
+    TIMESTAMP_NTZ: pa.timestamp("us"),
+}
 
 
 def storable(rows: pa.Table) -> pa.Table:
@@ -41,8 +79,35 @@ def storable_type(name: str, type_: pa.DataType) -> pa.DataType:
     if types.is_list(type_) or types.is_large_list(type_):
         return pa.list_(pa.field("element", storable_type(name, type_.value_type), type_.value_field.nullable))
     if types.is_duration(type_) or types.is_interval(type_) or types.is_time(type_):
-        raise UsageError(DOES_NOT_FIT, f'the column "{name}" is of a type that a table cannot hold: {type_}', f"CAST({name} AS STRING)")
+        raise _not_storable(name, str(type_))
     return type_
+
+
+def schema_of(columns: Sequence[ColumnDef]) -> pa.Schema | None:
+    """That of an output, as far as it is known before there are rows; None where a type is not."""
+    if not columns or any(column.type in (UNKNOWN, NULL) for column in columns):
+        return None
+    return pa.schema([(column.name, _arrow_type(column.name, column.type)) for column in columns])
+
+
+def _arrow_type(name: str, type_: DataType) -> pa.DataType:
+    match type_:
+        case Decimal(precision=precision, scale=scale):
+            return pa.decimal128(precision, scale)
+        case Array(element=element):
+            return pa.list_(pa.field("element", _arrow_type(name, element)))
+        case Map(key=key, value=value):
+            return pa.map_(_arrow_type(name, key), _arrow_type(name, value))
+        case Struct(fields=fields):
+            return pa.struct([(inner, _arrow_type(name, each)) for inner, each in fields])
+        case _ if type_ in _ATOMIC:
+            return _ATOMIC[type_]
+        case _:
+            raise _not_storable(name, str(type_))
+
+
+def _not_storable(name: str, type_: str) -> UsageError:
+    return UsageError(DOES_NOT_FIT, f'the column "{name}" is of a type that a table cannot hold: {type_}', f"CAST({name} AS STRING)")
 
 
 def check_fit(table: str, there: pa.Schema, given: pa.Schema, key: Sequence[str]) -> None:

@@ -7,21 +7,16 @@ batch is in the table twice, not even where a driver that was believed dead writ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from windrow.connectors.lake.fitting import check_fit, fitted, storable_type
+from windrow.connectors.lake.fitting import check_fit, fitted, schema_of
 from windrow.connectors.lake.rows import BatchRows, batch_rows
 from windrow.connectors.lake.settings import LakeSettings
 from windrow.connectors.lake.store import LakeStore, LakeTable, Writing
 from windrow.connectors.marked_rows import RetractedError, RowsFailedError
 from windrow.connectors.runtime import Output, Sink, SinkRequest
 from windrow.errors import JobError, UsageError, WindrowError
-from windrow.model.types import NULL, UNKNOWN
 from windrow.resilience import Guard, RetryRule
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 NO_TABLE, IS_AHEAD, NOT_TAKEN_BACK, FAILED = "WR912", "WR915", "WR916", "WR917"
@@ -34,8 +29,7 @@ def writer_of(request: SinkRequest) -> str:
 
 
 class LakeSink(Sink):
-    def __init__(self, spark: SparkSession, request: SinkRequest, store: LakeStore, settings: LakeSettings) -> None:
-        self._spark = spark
+    def __init__(self, request: SinkRequest, store: LakeStore, settings: LakeSettings) -> None:
         self._request = request
         self._store = store
         self._settings = settings
@@ -73,24 +67,13 @@ class LakeSink(Sink):
 
     def _open(self) -> None:
         table = self._store.open()
-        schema = self._schema()
+        schema = schema_of(self._request.columns)
         if table is None and not self._settings.creates:
             raise UsageError(NO_TABLE, f"there is no table {self._store.name}", "create it, or write 'table.create' = 'true'")
         if table is None and schema is not None:
             self._store.create(schema)
         elif table is not None and schema is not None:
             check_fit(table.name, table.schema, schema, self._settings.key)
-
-    def _schema(self) -> pa.Schema | None:
-        """That of the output, as far as it is known before rows are; None where a type is not."""
-        import pyarrow as pa
-
-        columns = self._request.columns
-        if not columns or any(column.type in (UNKNOWN, NULL) for column in columns):
-            return None
-        cells = ", ".join(f"CAST(NULL AS {column.type}) AS `{column.name.replace('`', '``')}`" for column in columns)
-        made = self._spark.sql(f"SELECT {cells} WHERE false").toArrow().schema
-        return pa.schema([field.with_type(storable_type(field.name, field.type)).with_nullable(True) for field in made])
 
     def _write(self, rows: BatchRows, writing: Writing) -> None:
         table = self._table(rows)
@@ -129,6 +112,23 @@ class LakeSink(Sink):
             f"{self._request.statement} takes a row back, and rows of {self._store.name} have no key by which it could be found",
             "mark a key, SELECT k PRIMARY KEY, or name it: 'key' = 'k'",
         )
+
+
+def misfit(store: LakeStore, request: SinkRequest) -> str | None:
+    """Whether the table takes the columns of the output, as far as their types are known before the query is analysed."""
+    try:
+        settings = LakeSettings.of(request)
+        table, schema = store.open(), schema_of(request.columns)
+        if table is None:
+            return None if settings.creates else f"there is no table {store.name}"
+        if schema is not None:
+            check_fit(table.name, table.schema, schema, settings.key)
+    except UsageError as error:
+        return error.message if error.hint is None else f"{error.message} ({error.hint})"
+    except Exception:
+        # Away, or not ours to look at: the sink itself says so when it opens.
+        return None
+    return None
 
 
 def forget_after(store: LakeStore, request: SinkRequest, batch_id: int) -> None:
