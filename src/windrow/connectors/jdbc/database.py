@@ -13,7 +13,7 @@ from windrow.connectors.keys import listed_names
 from windrow.connectors.times import duration_option
 from windrow.errors import JobError, UsageError, WindrowError
 from windrow.resilience import FailureClass
-from windrow.spark.internals.java_errors import messages_of
+from windrow.spark.internals.java_errors import messages_of, spark_errors
 from windrow.spark.internals.jdbc_drivers import JdbcDriver, NoDriverError, find_driver
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _PASSING = re.compile(
 )
 _OF_ROWS = re.compile(r"SQLDataException|IntegrityConstraint|DataIntegrity|[Dd]ata (?:too long|conversion error|truncation)|out of range")
 _CLASS = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+_CAUSE = re.compile(r"^(?:Caused by|:)?:? ?((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error): .*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def classify(error: BaseException) -> FailureClass:
 
 def said(error: BaseException) -> str:
     """What the database says itself, which is the innermost cause, in one line."""
-    for message in reversed(messages_of(error)):
+    for message in reversed(_messages(error)):
         first = _CLASS.sub("", next((line.strip() for line in message.splitlines() if line.strip()), ""))
         if first:
             return first[:500]
@@ -98,7 +99,19 @@ def said(error: BaseException) -> str:
 
 
 def _all_said(error: BaseException) -> str:
-    return "\n".join(messages_of(error))
+    return "\n".join(_messages(error))
+
+
+def _messages(error: BaseException) -> list[str]:
+    """What an error and its causes say, outermost first.
+
+    A driver is loaded several times, for statements, for Spark and for its executors. The bridge to Java cannot call an exception of
+    one whose name it knows from another; its text then has all there is.
+    """
+    try:
+        return messages_of(error)
+    except spark_errors():
+        return [found[1] for found in _CAUSE.finditer(str(error))] or [str(error)]
 
 
 def _no_driver(options: Mapping[str, str], jars: Sequence[Path], error: Exception) -> UsageError:

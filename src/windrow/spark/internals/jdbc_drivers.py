@@ -60,20 +60,35 @@ class JdbcDriver:
 def find_driver(spark: SparkSession, jars: Sequence[Path], class_name: str | None, url: str) -> JdbcDriver:
     """The driver of a class, else the one in the jars that takes the address."""
     jvm = jvm_of(spark)
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    if jars:
-        urls = spark.sparkContext._gateway.new_array(jvm.java.net.URL, len(jars))  # type: ignore[union-attr]  # there is one
-        for place, jar in enumerate(jars):
-            urls[place] = jvm.java.io.File(str(jar.absolute())).toURI().toURL()
-        loader = jvm.java.net.URLClassLoader(urls, loader)
+    loader = _loader_of(spark, jvm, tuple(str(jar.absolute()) for jar in jars))
     if class_name is not None:
         return JdbcDriver(class_name, jvm, _made(jvm, loader, class_name))
-    found = list(jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver"), loader))
+    found = []
+    services = jvm.java.util.ServiceLoader.load(jvm.java.lang.Class.forName("java.sql.Driver"), loader).iterator()
+    while services.hasNext():
+        found.append(services.next())
     for driver in found:
         if driver.acceptsURL(url):
             return JdbcDriver(str(driver.getClass().getName()), jvm, driver)
     names = ", ".join(str(driver.getClass().getName()) for driver in found)
     raise NoDriverError(f"no driver for this address: there is {names}" if names else "no driver")
+
+
+# One for the same jars: the bridge to Java remembers methods by the names of their classes.
+_LOADERS: dict[tuple[str | None, tuple[str, ...]], Any] = {}
+
+
+def _loader_of(spark: SparkSession, jvm: Any, jars: tuple[str, ...]) -> Any:
+    around = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    if not jars:
+        return around
+    key = spark.sparkContext.applicationId, jars
+    if key not in _LOADERS:
+        urls = spark.sparkContext._gateway.new_array(jvm.java.net.URL, len(jars))  # type: ignore[union-attr]  # there is one
+        for place, jar in enumerate(jars):
+            urls[place] = jvm.java.io.File(jar).toURI().toURL()
+        _LOADERS[key] = jvm.java.net.URLClassLoader(urls, around)
+    return _LOADERS[key]
 
 
 def _made(jvm: Any, loader: Any, class_name: str) -> Any:
