@@ -24,7 +24,6 @@ CONNECTOR_NAMES: dict[str, str] = {
     "file_sink": "files",
     "posix_fs": "files",
     "single_file": "files",
-    "jdbc": "postgres",
     "postgresql": "postgres",
     "database_sink": "postgres",
     "datagen": "generator",
