@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windrow.connectors.jdbc.spec import address_of
 from windrow.connectors.keys import listed_names
@@ -28,6 +28,8 @@ _PASSING = re.compile(
 )
 _OF_ROWS = re.compile(r"SQLDataException|IntegrityConstraint|DataIntegrity|[Dd]ata (?:too long|conversion error|truncation)|out of range")
 _CLASS = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+# What Java says to a method of the other class.
+_OTHER_CLASS = "object is not an instance of declaring class"
 _CAUSE = re.compile(r"^(?:Caused by|:)?:? ?((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error): .*)$", re.MULTILINE)
 
 
@@ -74,6 +76,9 @@ class Database:
     def run(self, statements: Sequence[str], *, may_fail: bool = False) -> None:
         self.driver.run(self.url, self.properties, statements, may_fail=may_fail)
 
+    def refusal(self, insert: str, rows: Sequence[Sequence[Any]]) -> Exception | None:
+        return self.driver.refusal(self.url, self.properties, insert, rows)
+
     def explain(self, error: BaseException, what: str) -> WindrowError:
         text = f"could not {what}: {said(error)}"
         if _OF_ROWS.search(_all_said(error)):
@@ -109,9 +114,19 @@ def _messages(error: BaseException) -> list[str]:
     one whose name it knows from another; its text then has all there is.
     """
     try:
-        return messages_of(error)
+        found = messages_of(error)
     except spark_errors():
-        return [found[1] for found in _CAUSE.finditer(str(error))] or [str(error)]
+        found = []
+    if not found or any(_OTHER_CLASS in message for message in found):
+        texts = [text for each in _chain(error) for text in _CAUSE.findall(str(each)) if _OTHER_CLASS not in text]
+        found = texts or [str(error)]
+    return found
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _no_driver(options: Mapping[str, str], jars: Sequence[Path], error: Exception) -> UsageError:

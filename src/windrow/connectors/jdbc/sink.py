@@ -17,11 +17,15 @@ from windrow.connectors.marked_rows import RetractedError, RowsFailedError
 from windrow.connectors.runtime import Output, Sink, SinkRequest
 from windrow.errors import JobError, UsageError
 from windrow.resilience import Guard, RetryRule
+from windrow.spark.internals.java_errors import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _OPEN_SECONDS = 30.0
+# What Spark says of an exception whose class it does not know.
+_LOST = "UnknownReason"
+_MOST_ASKED = 10_000
 
 
 class JdbcSink(Sink):
@@ -88,21 +92,37 @@ class JdbcSink(Sink):
     def _append(self, rows: pa.Table, table: str) -> None:
         """In one transaction: Spark makes one of each partition."""
         frame = flat_frame(self._spark.createDataFrame(rows), tuple(rows.column_names)).coalesce(1)
-        frame.write.format("jdbc").mode("append").options(**self._database.spark_options, dbtable=table).save()
+        try:
+            frame.write.format("jdbc").mode("append").options(**self._database.spark_options, dbtable=table).save()
+            return
+        except spark_errors() as error:
+            # Spark knows a driver that came while it ran only where it writes: what that says gets lost on the way here.
+            if _LOST not in str(error):
+                raise
+            lost = error
+        raise self._asked_again(rows, table) or lost
+
+    def _asked_again(self, rows: pa.Table, table: str) -> Exception | None:
+        """What the database says to the rows one by one. Values that Java has not are given as text."""
+        names = ", ".join(map(self._spelled, rows.column_names))
+        insert = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' for _ in rows.column_names)})"
+        plain = (str, int, float, bool, bytes, type(None))
+        values = [
+            [value if isinstance(value, plain) else str(value) for value in row.values()] for row in rows.slice(0, _MOST_ASKED).to_pylist()
+        ]
+        return self._database.refusal(insert, values)
 
     def _read(self) -> DataFrame:
         return self._spark.read.format("jdbc").options(**self._database.spark_options, dbtable=self._table).load()
 
     def _columns(self, given: list[str]) -> Columns:
-        known = {name.lower(): name for name in self._there}
-        quote = "`{}`" if self._dialect in ("mysql", "mariadb") else '"{}"'
+        return Columns(self._table, self._stage, tuple(map(self._spelled, given)), tuple(map(self._spelled, self._key)), GONE)
 
-        def spelled(name: str) -> str:
-            return quote.format(known.get(name.lower(), name))
-
-        names = tuple(map(spelled, given))
-        key = tuple(map(spelled, self._key))
-        return Columns(self._table, self._stage, names, key, GONE)
+    def _spelled(self, name: str) -> str:
+        if name == GONE:
+            return GONE
+        there = next((known for known in self._there if known.lower() == name.lower()), name)
+        return f"`{there}`" if self._dialect in ("mysql", "mariadb") else f'"{there}"'
 
     @property
     def _stage(self) -> str:

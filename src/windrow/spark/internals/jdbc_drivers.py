@@ -29,12 +29,36 @@ class JdbcDriver:
     def accepts(self, url: str) -> bool:
         return bool(self._driver.acceptsURL(url))
 
-    def run(self, url: str, properties: Mapping[str, str], statements: Sequence[str], *, may_fail: bool = False) -> None:
-        """All of the statements, or none; with ``may_fail`` each by itself, whatever becomes of it."""
+    def refusal(self, url: str, properties: Mapping[str, str], insert: str, rows: Sequence[Sequence[Any]]) -> Exception | None:
+        """What the database says to the first row that it does not take. Nothing stays."""
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # ships no types
+
+        connection = self._connect(url, properties)
+        try:
+            connection.setAutoCommit(False)
+            statement = connection.prepareStatement(insert)
+            for row in rows:
+                for place, value in enumerate(row, 1):
+                    statement.setObject(place, value)
+                try:
+                    statement.executeUpdate()
+                except Py4JJavaError as error:
+                    found: Exception = error
+                    return found
+            return None
+        finally:
+            connection.rollback()
+            connection.close()
+
+    def _connect(self, url: str, properties: Mapping[str, str]) -> Any:
         given = self._jvm.java.util.Properties()
         for key, value in properties.items():
             given.setProperty(key, value)
-        connection = self._driver.connect(url, given)
+        return self._driver.connect(url, given)
+
+    def run(self, url: str, properties: Mapping[str, str], statements: Sequence[str], *, may_fail: bool = False) -> None:
+        """All of the statements, or none; with ``may_fail`` each by itself, whatever becomes of it."""
+        connection = self._connect(url, properties)
         try:
             connection.setAutoCommit(may_fail)
             for text in statements:
@@ -45,7 +69,7 @@ class JdbcDriver:
             connection.close()
 
     def _execute(self, connection: Any, text: str, *, may_fail: bool) -> None:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # ships no types
+        from py4j.protocol import Py4JJavaError
 
         statement = connection.createStatement()
         try:
