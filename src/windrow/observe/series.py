@@ -19,12 +19,13 @@ _GONE = math.nan
 
 
 class Series:
-    """Times and values, oldest first. NaN marks where it went away."""
+    """Times and values, oldest first. NaN marks where it went away. ``keeps_changes``: each new value counts, however soon it comes."""
 
-    __slots__ = ("_keep", "_spacing", "times", "values")
+    __slots__ = ("_keep", "_keeps_changes", "_spacing", "times", "values")
 
-    def __init__(self, keep: float) -> None:
+    def __init__(self, keep: float, *, keeps_changes: bool = False) -> None:
         self._keep = keep
+        self._keeps_changes = keeps_changes
         self._spacing = keep / _MOST_POINTS
         self.times = array("d")
         self.values = array("d")
@@ -33,7 +34,8 @@ class Series:
         """The newest is always kept; of those closer together than can be kept so far back, the later one is."""
         if self.times and at <= self.times[-1]:
             return
-        if len(self.times) > 1 and at - self.times[-2] < self._spacing and not math.isnan(self.values[-1]) and not math.isnan(value):
+        is_close = len(self.times) > 1 and at - self.times[-2] < self._spacing and not math.isnan(self.values[-1]) and not math.isnan(value)
+        if is_close and (not self._keeps_changes or value == self.values[-1]):
             self.times[-1], self.values[-1] = at, value
             return
         self.times.append(at)
@@ -93,7 +95,7 @@ class SeriesStore:
     def note(self, name: str, labels: Labels, at: float, value: float) -> None:
         """One value of a time that may have passed already; later ones stay."""
         if name in self.keep:
-            self._of(name, labels).add(at, value)
+            self._of(name, labels, keeps_changes=True).add(at, value)
 
     def named(self, name: str) -> Iterator[tuple[Labels, Series]]:
         yield from self._series.get(name, {}).items()
@@ -102,10 +104,10 @@ class SeriesStore:
     def points(self) -> int:
         return sum(len(series.times) for known in self._series.values() for series in known.values())
 
-    def _of(self, name: str, labels: Labels) -> Series:
+    def _of(self, name: str, labels: Labels, *, keeps_changes: bool = False) -> Series:
         known = self._series.setdefault(name, {})
         if labels not in known:
-            known[labels] = Series(max(self.keep[name], STALE_AFTER) + 60)
+            known[labels] = Series(max(self.keep[name], STALE_AFTER) + 60, keeps_changes=keeps_changes)
         return known[labels]
 
 

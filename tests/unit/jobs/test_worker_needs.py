@@ -109,10 +109,10 @@ def test_one_worker_of_several_that_lacks_a_package_is_named(monkeypatch: pytest
 
 def test_a_function_of_the_users_own_needs_what_its_modules_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own modules and those below travel with it; what is installed must be there, and Windrow need not."""
-    (tmp_path / "rates").mkdir()
-    (tmp_path / "rates" / "__init__.py").write_text("")
-    (tmp_path / "rates" / "table.py").write_text("import json\nimport idna\nfrom yaml import safe_load\nRATE = 2\n")
-    (tmp_path / "own.py").write_text("from rates.table import RATE, safe_load\nimport rates.table\ndef twice(v):\n    return v\n")
+    (tmp_path / "tariffs").mkdir()
+    (tmp_path / "tariffs" / "__init__.py").write_text("")
+    (tmp_path / "tariffs" / "table.py").write_text("import json\nimport idna\nfrom yaml import safe_load\nRATE = 2\n")
+    (tmp_path / "own.py").write_text("from tariffs.table import RATE, safe_load\nimport tariffs.table\ndef twice(v):\n    return v\n")
     monkeypatch.chdir(tmp_path)
     sql = "CREATE FUNCTION twice (v INT) RETURNS INT LANGUAGE PYTHON AS 'own:twice';" + FILES.replace("SELECT v", "SELECT twice(v) AS v")
     folder = tmp_path / "other"
