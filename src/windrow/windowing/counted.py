@@ -27,7 +27,7 @@ from windrow.windowing.emit_policy import AT_CLOSE, DIRTY, EMITTED_AT, WHEN, Emi
 from windrow.windowing.step import BatchTime, StepResult, Tables, stack
 
 _NUMBER = "_window_number"
-_BEFORE = "_before"
+_BEFORE = "_rows_before"
 _BLOCK = "_count_block"
 _EMITS = "_count_emits"
 

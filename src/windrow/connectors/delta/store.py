@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.connectors.lake.settings import BAD_OPTION, storage_options
 from windrow.connectors.lake.store import NO_BATCH, LakeStore, LakeTable, Writing
+from windrow.connectors.marked_rows import GONE
 from windrow.errors import UsageError
 from windrow.resilience import FailureClass
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
 NO_LIBRARY = "WR910"
-_GONE = "_windrow_gone"
 
 
 class DeltaStore(LakeStore):
@@ -73,16 +73,16 @@ class _Table(LakeTable):
         write_deltalake(self._table, rows, mode="append", commit_properties=_commit(writing))
 
     def replace(self, rows: pa.Table, gone: pa.Table, key: Sequence[str], writing: Writing) -> None:
-        marked = rows.append_column(_GONE, pa.repeat(False, rows.num_rows))
+        marked = rows.append_column(GONE, pa.repeat(False, rows.num_rows))
         if gone.num_rows:
-            taken = gone.append_column(_GONE, pa.repeat(True, gone.num_rows))
+            taken = gone.append_column(GONE, pa.repeat(True, gone.num_rows))
             marked = pa.concat_tables([marked, taken], promote_options="default")
         has_null = any(marked[name].null_count for name in key)
         same = "IS NOT DISTINCT FROM" if has_null else "="
         matches = " AND ".join(f"(t.{_quoted(name)} {same} s.{_quoted(name)})" for name in key)
         values = {_quoted(name): f"s.{_quoted(name)}" for name in rows.column_names}
         merge = self._table.merge(marked, matches, source_alias="s", target_alias="t", commit_properties=_commit(writing))
-        merge.when_matched_delete(f"s.{_GONE}").when_matched_update(values).when_not_matched_insert(values, f"NOT s.{_GONE}").execute()
+        merge.when_matched_delete(f"s.{GONE}").when_matched_update(values).when_not_matched_insert(values, f"NOT s.{GONE}").execute()
 
     def note(self, writing: Writing) -> None:
         self.append(self.schema.empty_table(), writing)
