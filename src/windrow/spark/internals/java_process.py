@@ -55,13 +55,14 @@ def launch_jvm(conf: SparkConf, folder: Path | None = None) -> None:
 class JavaProcess:
     """The process behind a session. A session that was handed over by ``spark-submit`` has none that we could watch."""
 
-    def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | None, spark: SparkSession | None = None) -> None:
         self._process = process
+        self._spark = spark
 
     @classmethod
     def of(cls, spark: SparkSession) -> JavaProcess:
         # A gateway answers to every name, with a method of Java's; what was set here is among its own.
-        return cls(vars(spark.sparkContext._gateway).get("proc"))
+        return cls(vars(spark.sparkContext._gateway).get("proc"), spark)
 
     def has_ended(self, within: float = 0.0) -> bool:
         if self._process is None:
@@ -87,9 +88,19 @@ class JavaProcess:
 
     def loss(self, error: BaseException, job: str) -> SparkLostError | None:
         """What a failure means if it came from the end of the Java process; None if it did not."""
-        if not self.is_cause_of(error):
+        if not self.is_cause_of(error) and not (self._has_stopped_spark() and self.has_ended(END_SECONDS)):
             return None
         return SparkLostError(CODE, f"job {job} stopped: Spark's Java process {self._end()}", self._hint())
+
+    def _has_stopped_spark(self) -> bool:
+        """Whether Spark's shutdown hook has begun: until it is done, a batch may fail at any part of Spark that is gone by then."""
+        if self._process is None or self._spark is None:
+            return False
+        try:
+            return bool(self._spark.sparkContext._jsc.sc().isStopped())
+        except Exception:
+            # Java that does not answer is ending, or has ended.
+            return True
 
     def _end(self) -> str:
         code = self._process.returncode if self._process is not None else 0
