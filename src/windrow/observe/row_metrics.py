@@ -118,10 +118,30 @@ class Point:
 
 
 def points_of(total: MetricTotal) -> Iterator[Point]:
+    for labels, values in _labelled(total):
+        yield from _points(total, labels, values)
+
+
+def series_json(total: MetricTotal, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Every series as programs read it: a number, or a sum and a count, with how many are at most each bound. ``labels`` go before its own.
+
+    >>> found = MetricTotal(MetricType.HISTOGRAM, ("side",), (1.0,), {("buy",): (7.5, 3.0, 2.0)})
+    >>> list(series_json(found, {"job_name": "a"}))
+    [{'labels': {'job_name': 'a', 'side': 'buy'}, 'value': {'count': 3.0, 'sum': 7.5, 'buckets': {'1.0': 2.0, '+Inf': 3.0}}}]
+    """
+    for own, values in _labelled(total):
+        value: Any = values[0]
+        if total.type not in (MetricType.COUNTER, MetricType.GAUGE):
+            buckets = {point.labels["le"]: point.value for point in _points(total, own, values) if point.suffix == "_bucket"}
+            value = {"count": values[1], "sum": values[0], **({"buckets": buckets} if buckets else {})}
+        yield {"labels": {**labels, **own}, "value": value}
+
+
+def _labelled(total: MetricTotal) -> Iterator[tuple[dict[str, str], Values]]:
     for labels, values in total.series.items():
-        yield from _points(total, dict(zip(total.labels, labels, strict=True)), values)
+        yield dict(zip(total.labels, labels, strict=True)), values
     if total.overflow is not None:
-        yield from _points(total, {OVERFLOW: "true"}, total.overflow)
+        yield {OVERFLOW: "true"}, total.overflow
 
 
 def _points(metric: MetricTotal, labels: Mapping[str, str], values: Values) -> Iterator[Point]:

@@ -11,7 +11,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from windrow.observe.distribution import Distribution
+from windrow.observe.instruments import JOB
 from windrow.observe.prometheus import exposition, registry_of
+from windrow.observe.row_metrics import exposed_name, series_json
 from windrow.observe.samples import samples_of
 from windrow.observe.status import JobStatus
 from windrow.serving import health
@@ -35,7 +37,7 @@ PATHS: dict[str, str] = {
     "/health/table/{name}/wait": "POST: waits until it is loaded (?timeout=30)",
     "/health/progress": "how far every job has come",
     "/health/connections": "the systems outside that jobs talk to",
-    "/health/metrics": "the metrics as JSON",
+    "/health/metrics": "the metrics as JSON, those of annotations among them",
 }
 
 
@@ -115,13 +117,17 @@ class Endpoints:
 
     def _metrics_json(self) -> Answer:
         found: dict[str, list[dict[str, Any]]] = {}
-        for sample in (sample for status in self._statuses() for sample in samples_of(status)):
+        statuses = self._statuses()
+        for sample in (sample for status in statuses for sample in samples_of(status)):
             labels = dict(zip(sample.instrument.all_labels, sample.labels, strict=True))
             value = sample.value
             told = (
                 {"count": value.count, "sum": value.total, "buckets": dict(value.cumulative)} if isinstance(value, Distribution) else value
             )
             found.setdefault(sample.instrument.full_name, []).append({"labels": labels, "value": told})
+        for status in statuses:
+            for name, total in status.metrics.items():
+                found.setdefault(exposed_name(name, total.type), []).extend(series_json(total, {JOB: status.job}))
         return answer_json({"metrics": found})
 
     def _find(self, name: str) -> list[dict[str, Any]]:

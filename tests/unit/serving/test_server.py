@@ -17,6 +17,8 @@ import pytest
 
 from tests.unit.serving.statuses import status
 from windrow.errors import UsageError
+from windrow.model.notes import MetricType
+from windrow.observe.row_metrics import MetricTotal
 from windrow.observe.status import JobStatus, TableLoad
 from windrow.serving import Listen, Serving, parse_listen
 
@@ -68,6 +70,24 @@ def test_metrics_come_in_the_form_that_is_asked_for() -> None:
         _, text, other = ask(serving, "/metrics", Accept="application/openmetrics-text;version=1.0.0")
         assert text.endswith("# EOF\n")
         assert (other.getheader("Content-Type") or "").startswith("application/openmetrics-text")
+
+
+def test_metrics_of_annotations_are_told_as_json_too() -> None:
+    told = {
+        "dear": MetricTotal(MetricType.COUNTER, ("symbol",), (), {("ACME",): (3.0,)}, (2.0,)),
+        "price": MetricTotal(MetricType.HISTOGRAM, (), (1.0, 5.0), {(): (7.5, 3.0, 1.0, 2.0)}),
+        "size": MetricTotal(MetricType.SUMMARY, (), (), {(): (7.5, 3.0)}),
+    }
+    with served(statuses=[status(metrics=told)]) as serving:
+        found = ask(serving, "/health/metrics")[1]["metrics"]
+    assert found["dear_total"] == [
+        {"labels": {"job_name": "shop", "symbol": "ACME"}, "value": 3.0},
+        {"labels": {"job_name": "shop", "overflow": "true"}, "value": 2.0},
+    ]
+    job = {"job_name": "shop"}
+    assert found["price"] == [{"labels": job, "value": {"count": 3.0, "sum": 7.5, "buckets": {"1.0": 1.0, "5.0": 2.0, "+Inf": 3.0}}}]
+    assert found["size"] == [{"labels": job, "value": {"count": 3.0, "sum": 7.5}}]
+    assert found["windrow_batches_total"][0]["value"] == 5
 
 
 def test_a_table_is_shown_and_waited_for() -> None:
