@@ -94,6 +94,9 @@ class Job:
         if self.alert == "WindrowLateRatio":
             late = Account(rows_in=int(rows), passed=int(rows), late_corrected=set_aside)
             return {"ledger": Ledger({"orders": Account(rows_in=int(rows), passed=int(rows))}, {"out": late})}
+        if self.alert == "WindrowFilesUnread":
+            torn = Account(rows_in=int(rows), passed=int(rows), unread_files=set_aside)
+            return {"ledger": Ledger({"orders": torn}, {"out": Account()})}
         if self.alert == OWN.name:
             return {"metrics": {"dear": MetricTotal(MetricType.COUNTER, (), (), {(): (float(set_aside),)})}}
         if not self.is_broken:

@@ -49,6 +49,7 @@ class Inputs:
         self._options = options
         self._folder = folder
         self._stopping = stopping
+        self._unread: tuple[int | None, tuple[UnreadFile, ...]] = None, ()
         self._on_load = on_load
         self._is_ordered = needs_order(job)
         self._checkpoint = checkpoint
@@ -103,6 +104,12 @@ class Inputs:
             tuple(WindowCounts(name, ahead.safe, ahead.waiting, ahead.late_rows) for name, ahead in windows if ahead is not None),
             tuple(UnreadFile(name, path, why) for name, report in told for path, why in sorted(report.unread.items())),
         )
+
+    def unread_files(self, batch_id: int) -> tuple[UnreadFile, ...]:
+        """Those that sources went on without, as of a batch: looked up once for each."""
+        if self._unread[0] != batch_id:
+            self._unread = batch_id, self.reports()[1]
+        return self._unread[1]
 
     def _notes_folder(self, read: Read) -> str:
         return f"{self._folder.path}/{NOTES}/{folder_name(read.name)}"

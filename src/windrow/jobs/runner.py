@@ -157,8 +157,7 @@ class RunningJob:
         named = zip(("state.max_bytes", "state.max_groups"), limits, strict=True)
         self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
-        look = lambda: replace(self._progress.last, limits=self._limits)  # noqa: E731
-        self._events = EventWatch(job.name, self.folder.child(EVENTS), look, fields=self._log_fields)
+        self._events = EventWatch(job.name, self.folder.child(EVENTS), self._glance, fields=self._log_fields)
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -565,6 +564,11 @@ class RunningJob:
         self._recording.take(result, now, {}, self._progress.last, is_end=True)
         if self._tracing is not None:
             self._tracing.committed(result)
+
+    def _glance(self) -> JobStatus:
+        """What events are found by: nothing that has to be counted."""
+        known = self._progress.last
+        return replace(known, limits=self._limits, unread_files=self._inputs.unread_files(known.batch_id))
 
     def status(self, *, is_deep: bool = False) -> JobStatus:
         """``is_deep``: also what Spark and the file system must be asked for."""

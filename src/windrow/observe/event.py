@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from windrow.observe.status import EXECUTORS, FAILED, WAITING, JobStatus
+from windrow.observe.status import EXECUTORS, FAILED, WAITING, JobStatus, UnreadFile
 from windrow.resilience import CLOSED
 
 INFO, WARNING, ERROR = "info", "warning", "error"
@@ -20,6 +20,7 @@ TYPES: dict[str, str] = {
     "watermark.stalled": "rows come in, and the watermark has not moved for five minutes",
     "watermark.moved": "a watermark that had stalled goes on",
     "window.late_burst": "more than 1 % of the rows since the last look came late, and at least 10",
+    "files.unread": "files that cannot be read were left out: their rows are in no number",
     "letters.written": "rows were set aside",
     "letters.rule": "rows were set aside that a [rule](dead-letters.md#rules) wants to be told of",
     "system.down": "a system outside does not answer, and is not called for a while",
@@ -31,6 +32,8 @@ TYPES: dict[str, str] = {
 STALLED_SECONDS = 300.0
 LEVELS = (0.95, 0.85, 0.7)
 _BURST_SHARE, _BURST_ROWS = 0.01, 10
+# Of files that could not be read, an event names so many.
+_MOST_FILES = 20
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class EventFinder:
         yield from self._watermark(before, after, now)
         if before.state and after.batch_id != before.batch_id:
             yield from _rows(before, after)
+        if before.state or after.about.starts <= 1:
+            yield from _files(before, after)
         yield from _state_moves(before, after)
         yield from self._limits(after)
 
@@ -153,6 +158,19 @@ def _rows(before: JobStatus, after: JobStatus) -> Iterator[_Change]:
         codes = after.ledger.dead_letters - before.ledger.dead_letters
         told = ", ".join(f"{code} {count:,}" for code, count in sorted(codes.items()))
         yield "letters.written", WARNING, f"{dead:,} rows were set aside: {told}", {"codes": dict(codes)}
+
+
+def _files(before: JobStatus, after: JobStatus) -> Iterator[_Change]:
+    """One event for each source, so that a folder of torn files is not told file by file."""
+    new: dict[str, list[UnreadFile]] = {}
+    for file in after.unread_files:
+        if file not in before.unread_files:
+            new.setdefault(file.source, []).append(file)
+    for source, files in new.items():
+        first, count = files[0], "1 file" if len(files) == 1 else f"{len(files):,} files"
+        told = {one.path: one.why for one in files[:_MOST_FILES]}
+        message = f"{count} of {source} could not be read: {first.path} ({first.why}){', and others' if len(files) > 1 else ''}"
+        yield "files.unread", WARNING, message, {"source": source, "count": len(files), "files": told}
 
 
 def _state_moves(before: JobStatus, after: JobStatus) -> Iterator[_Change]:

@@ -112,6 +112,12 @@ LATE = _counter(
 VIOLATIONS = _counter(
     "allowed_lateness_violations_total", "Rows too late for every window they belong to.", "rows", ("statement",), is_durable=True
 )
+UNREAD = _gauge(
+    "source_unread_files",
+    "Files that a source went on without, because they cannot be read: their rows are in no other number.",
+    "files",
+    ("source",),
+)
 
 _GROUP[0] = "Batches"
 BATCHES = _counter("batches_total", "Batches of this run.", "batches")

@@ -58,7 +58,7 @@ def _held(offset: str = "") -> str:
 
 def standing(stalled: float = 120) -> tuple[Rule, ...]:
     """The rules of every job. ``stalled`` is how many seconds without a commit are too many."""
-    return (*_job_rules(stalled), *_time_rules(), *_row_rules(), *_state_rules(), *_outside_rules())
+    return (*_job_rules(stalled), *_time_rules(), *_row_rules(), *_file_rules(), *_state_rules(), *_outside_rules())
 
 
 def _job_rules(stalled: float) -> Iterable[Rule]:
@@ -140,6 +140,16 @@ def _row_rules() -> Iterable[Rule]:
         f"more than 1 % of the rows of job {_THIS} come late",
         "a longer 'watermark.delay' takes more of them",
         "10m",
+    )
+
+
+def _file_rules() -> Iterable[Rule]:
+    yield Rule(
+        "WindrowFilesUnread",
+        f"sum by ({JOB}, source) (deriv({_now(of.UNREAD)}[15m])) > 0",
+        WARNING,
+        f"files of source {{{{ $labels.source }}}} of job {_THIS} could not be read, and it goes on without them",
+        "the closing report, /status and windrow events name them; mend or remove them",
     )
 
 

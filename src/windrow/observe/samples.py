@@ -68,6 +68,7 @@ def _rows(ledger: Ledger) -> Iterator[Number]:
         yield of.ROWS_IN, (name,), account.rows_in
         yield of.ROWS_PASSED, (name,), account.passed
         yield of.LATE, (name, "noticed"), account.late_warned
+        yield of.UNREAD, (name,), account.unread_files
         yield from _set_aside(name, account, Fate.LATE_AT_SOURCE.code)
     for name, account in ledger.statements.items():
         yield of.STATEMENT_IN, (name,), account.rows_in

@@ -13,9 +13,13 @@ from pyspark.sql import SparkSession
 import windrow
 from tests.unit.otap.files import at, attribute, log, write
 from windrow.errors import UsageError
+from windrow.jobs.event_watch import EventReader
 from windrow.jobs.receivers import JobReceivers
+from windrow.observe.instruments import UNREAD
+from windrow.observe.samples import samples_of
 from windrow.observe.status import JobStatus, WindowCounts
 from windrow.otap.notes import Notes
+from windrow.storage import LocalFolder
 
 SQL = """
 CREATE STREAM logs WITH ('connector' = 'otap', 'path' = '{folder}/data', 'table' = 'logs', 'resource.ids' = 'partition_unique'{extra});
@@ -70,6 +74,10 @@ def test_files_that_cannot_be_read_are_told_with_the_ledger(spark: SparkSession,
     ((source, path),) = [(one.source, one.path) for one in status.unread_files]
     assert (source, path) == ("logs", str(torn.relative_to(tmp_path / "data")))
     assert (status.ledger.sources["logs"].unread_files, status.ledger.sources["logs"].rows_in, status.ledger.is_balanced) == (1, 4, True)
+    events = [told for told in EventReader(LocalFolder(tmp_path / "state" / "errors")).more() if told["type"] == "files.unread"]
+    assert [list(told["details"]["files"]) for told in events] == [[path]]
+    told = {one.labels: one.value for one in samples_of(status) if one.instrument is UNREAD}
+    assert told == {("errors", "logs"): 1}
 
 
 def test_a_job_goes_on_and_late_rows_are_listed(spark: SparkSession, tmp_path: Path) -> None:

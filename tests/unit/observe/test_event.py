@@ -10,12 +10,25 @@ import pytest
 from tests.unit.serving.statuses import status
 from windrow.observe.event import STALLED_SECONDS, TYPES, EventFinder
 from windrow.observe.ledger import Account, Ledger
-from windrow.observe.status import DRIVER, EXECUTORS, FAILED, RUNNING, Holder, OperatorStatus, RunCounts, StateSize, TableLoad
+from windrow.observe.status import (
+    DRIVER,
+    EXECUTORS,
+    FAILED,
+    RUNNING,
+    Holder,
+    JobAbout,
+    OperatorStatus,
+    RunCounts,
+    StateSize,
+    TableLoad,
+    UnreadFile,
+)
 from windrow.resilience import SystemState
 
 QUIET: dict[str, Any] = {"systems": (), "tables": (), "counts": RunCounts(), "ledger": Ledger(), "rows_in": 100}
 UP, DOWN = SystemState("db", "closed", 0, None, None), SystemState("db", "open", 5, "no route", 1.0)
 DONE = TableLoad("rates", 5, 5, 1.0, is_done=True)
+TORN = UnreadFile("logs", "logs/a.parquet", "cut off")
 LETTERS = Ledger({"s": Account(rows_in=5, dead=Counter(WR701=5))})
 
 
@@ -35,6 +48,8 @@ def _operators(home: str) -> tuple[OperatorStatus, ...]:
         ({}, {"batch_id": 5, "rows_in": 200, "late": 20}, ["window.late_burst"]),
         ({}, {"batch_id": 5, "rows_in": 9_000, "late": 20}, []),
         ({}, {"batch_id": 5, "dead_letters": 5, "ledger": LETTERS}, ["letters.written"]),
+        ({}, {"unread_files": (TORN,)}, ["files.unread"]),
+        ({"unread_files": (TORN,)}, {"unread_files": (TORN, UnreadFile("logs", "b", "cut off"))}, ["files.unread"]),
         ({"operators": _operators(DRIVER)}, {"operators": _operators(EXECUTORS)}, ["state.moved"]),
         ({}, {"counts": RunCounts(evicted=7)}, ["state.evicted"]),
         ({}, {"state_bytes": 90, "limits": {"state.max_bytes": 100}}, ["state.limit"]),
@@ -53,6 +68,16 @@ def test_a_change_is_told_once(before: dict[str, Any], after: dict[str, Any], ki
 def test_a_job_that_goes_on_from_its_state_tells_of_nothing_old() -> None:
     found = EventFinder("shop").see(status(**{**QUIET, "late": 500, "dead_letters": 9, "state": RUNNING}), 0.0)
     assert [event.type for event in found] == ["job.state"]
+
+
+def test_torn_files_of_the_first_batch_are_told_and_those_of_an_earlier_run_are_not() -> None:
+    torn = {**QUIET, "state": RUNNING, "unread_files": (TORN, UnreadFile("logs", "logs/b.parquet", "cut off"))}
+    first = EventFinder("shop").see(status(**torn), 0.0)
+    assert [event.type for event in first] == ["job.state", "files.unread"]
+    assert first[1].message == "2 files of logs could not be read: logs/a.parquet (cut off), and others"
+    assert first[1].details["files"] == {"logs/a.parquet": "cut off", "logs/b.parquet": "cut off"}
+    again = EventFinder("shop").see(status(**torn, about=JobAbout(starts=2)), 0.0)
+    assert [event.type for event in again] == ["job.state"]
 
 
 def test_a_watermark_stalls_only_while_rows_come_in() -> None:

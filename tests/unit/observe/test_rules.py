@@ -70,6 +70,7 @@ BROKEN: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         },
         {},
     ),
+    "WindrowFilesUnread": ({f'windrow_source_unread_files{{{J},source="s"}}': "0+1x200 200x400"}, {"source": "s"}),
     "WindrowStateGrowth": (
         {
             f'windrow_hot_state_size_bytes{{{J},statement="out"}}': "1000+100x200 1000x400",
