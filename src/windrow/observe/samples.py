@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 from windrow.model.fate import Fate
 from windrow.observe import instruments as of
 from windrow.observe.distribution import Distribution
 from windrow.observe.instruments import INSTRUMENTS, MOST_PARTITIONS, Instrument
 from windrow.observe.ledger import Account, Ledger
+from windrow.observe.row_metrics import exposed_name, series_json
 from windrow.observe.status import ENDED, EXECUTORS, FAILED, RUNNING, STARTING, STOPPED, WAITING, JobStatus, SourceStatus
 from windrow.resilience import CLOSED
 
@@ -36,6 +38,20 @@ def samples_of(status: JobStatus, now: float | None = None) -> Iterator[Sample]:
             yield Sample(instrument, (status.job, *labels), value)
     for own in status.distributions:
         yield Sample(INSTRUMENTS[own.instrument], (status.job, *own.labels), own.values)
+
+
+def metrics_json(statuses: Sequence[JobStatus]) -> dict[str, list[dict[str, Any]]]:
+    """Every metric of jobs by its name, those of annotations among them: a number for each series, or sum, count and buckets."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for sample in (sample for status in statuses for sample in samples_of(status)):
+        labels = dict(zip(sample.instrument.all_labels, sample.labels, strict=True))
+        value = sample.value
+        told = {"count": value.count, "sum": value.total, "buckets": dict(value.cumulative)} if isinstance(value, Distribution) else value
+        found.setdefault(sample.instrument.full_name, []).append({"labels": labels, "value": told})
+    for status in statuses:
+        for name, total in status.metrics.items():
+            found.setdefault(exposed_name(name, total.type), []).extend(series_json(total, {of.JOB: status.job}))
+    return found
 
 
 Number = tuple[Instrument, tuple[str, ...], float | None]

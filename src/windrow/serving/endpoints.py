@@ -10,11 +10,8 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote
 
-from windrow.observe.distribution import Distribution
-from windrow.observe.instruments import JOB
 from windrow.observe.prometheus import exposition, registry_of
-from windrow.observe.row_metrics import exposed_name, series_json
-from windrow.observe.samples import samples_of
+from windrow.observe.samples import metrics_json
 from windrow.observe.status import JobStatus
 from windrow.serving import health
 
@@ -83,7 +80,7 @@ class Endpoints:
             "/health/tables": lambda: answer_json({"tables": health.tables(self._statuses())}),
             "/health/progress": lambda: answer_json({"jobs": health.progress(self._statuses())}),
             "/health/connections": lambda: answer_json({"connections": health.connections(self._statuses())}),
-            "/health/metrics": self._metrics_json,
+            "/health/metrics": lambda: answer_json({"metrics": metrics_json(self._statuses())}),
         }
 
     def answer(self, method: str, path: str, query: Mapping[str, str], accept: str = "") -> Answer:
@@ -114,21 +111,6 @@ class Endpoints:
     def _metrics(self, accept: str) -> Answer:
         content_type, body = exposition(self._registry, accept)
         return Answer(200, body, content_type)
-
-    def _metrics_json(self) -> Answer:
-        found: dict[str, list[dict[str, Any]]] = {}
-        statuses = self._statuses()
-        for sample in (sample for status in statuses for sample in samples_of(status)):
-            labels = dict(zip(sample.instrument.all_labels, sample.labels, strict=True))
-            value = sample.value
-            told = (
-                {"count": value.count, "sum": value.total, "buckets": dict(value.cumulative)} if isinstance(value, Distribution) else value
-            )
-            found.setdefault(sample.instrument.full_name, []).append({"labels": labels, "value": told})
-        for status in statuses:
-            for name, total in status.metrics.items():
-                found.setdefault(exposed_name(name, total.type), []).extend(series_json(total, {JOB: status.job}))
-        return answer_json({"metrics": found})
 
     def _find(self, name: str) -> list[dict[str, Any]]:
         return [table for table in health.tables(self._statuses()) if table["table"].lower() == name.lower()]
