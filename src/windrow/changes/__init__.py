@@ -7,6 +7,18 @@ Spark.
 from windrow.changes.classes import Change, ChangeClass
 from windrow.changes.classify import changes_between
 from windrow.changes.cutting import cut_over
+from windrow.changes.function_changes import calls, other_functions
 from windrow.changes.mixing import Strategy, mixed, rebuilt, why_not_rebuilt
 
-__all__ = ["Change", "ChangeClass", "Strategy", "changes_between", "cut_over", "mixed", "rebuilt", "why_not_rebuilt"]
+__all__ = [
+    "Change",
+    "ChangeClass",
+    "Strategy",
+    "calls",
+    "changes_between",
+    "cut_over",
+    "mixed",
+    "other_functions",
+    "rebuilt",
+    "why_not_rebuilt",
+]

@@ -63,3 +63,5 @@ class Change:
     reads_elsewhere: bool = False
     # What becomes of open windows and groups then, where it is more than that.
     if_mixed: str = ""
+    # Whether it is a function of the user's own that is another: what it did before is not kept, so no window can finish by it.
+    of_function: bool = False

@@ -7,6 +7,7 @@ from typing import Any
 
 from windrow.changes.aggregates import aggregate_changes
 from windrow.changes.classes import Change, ChangeClass
+from windrow.changes.function_changes import function_changes
 from windrow.plan.fingerprint import called, essence, field_changes, shown
 from windrow.sql.durations import show_duration
 
@@ -52,7 +53,7 @@ def changes_between(saved: Mapping[str, Any], job: Mapping[str, Any]) -> list[Ch
         found.append(
             Change("the file", "statements stand in another order", ChangeClass.RESHAPED, "state is found by name", "kept as it is")
         )
-    return found
+    return [*found, *function_changes(saved, job, _first_reader)]
 
 
 def _sources(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:

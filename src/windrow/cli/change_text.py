@@ -122,6 +122,9 @@ def rehearsal_text(rehearsal: Rehearsal) -> str:
     ]
     if rehearsal.review.cut is not None:
         lines.append(f"  here the cut was at {_time(rehearsal.review.cut.at)} UTC: the state is that of before these rows")
+    lines += [
+        f"  function {name} is another now, and both texts ran with it: what it did before is not kept" for name in rehearsal.functions
+    ]
     if rehearsal.dropped:
         lines.append(f"  the {rehearsal.dropped:,} oldest rows were too many to keep and are not compared: choose fewer --batches")
     lines += [line for pair in rehearsal.differences[:_MOST_SHOWN] for line in _pair_text(pair)]
@@ -162,6 +165,7 @@ def rehearsal_record(rehearsal: Rehearsal | None) -> dict[str, Any] | None:
         "last_batch": rehearsal.last,
         "same": rehearsal.same,
         "not_compared": rehearsal.dropped,
+        "other_functions": list(rehearsal.functions),
         "differences": [
             {"statement": pair.statement, "of": _plain(pair.of), "old": _plain(pair.old), "new": _plain(pair.new)}
             for pair in rehearsal.differences

@@ -164,15 +164,18 @@ def _nullable(stage: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _functions(old: Member, new: Member, after: Stages) -> Iterator[Difference]:
-    """A function that is another one changes what calls it. What it does inside is not looked at."""
+    """A function that is another one, or of other code, changes what calls it."""
     was, now = ({each.name.lower(): each for job in member.plan.jobs for each in job.functions} for member in (old, new))
     for name, function in now.items():
-        if name not in was or (was[name].target, was[name].returns) == (function.target, function.returns):
+        if name not in was or (was[name].target, was[name].returns, was[name].code) == (function.target, function.returns, function.code):
             continue
+        told = (
+            f"is {function.target}, and was {was[name].target}" if function.target != was[name].target else "has other code or another type"
+        )
         for stage_name, stage in after.items():
             if f"{name}(" in str(stage).lower():
                 rows = ColumnRef(Dataset(new.file, stage_name.partition("/")[0]), ROWS)
-                yield Difference(rows, Verdict.VALUES, f"function {function.name} is {function.target}, and was {was[name].target}")
+                yield Difference(rows, Verdict.VALUES, f"function {function.name} {told}")
 
 
 def _outputs(old: Member, new: Member, before: Stages, after: Stages) -> Iterator[Difference]:

@@ -9,11 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from windrow.changes import calls, other_functions
+from windrow.errors import JobError
 from windrow.jobs.saved_text import as_it_is, saved_job
 from windrow.model.window_kinds import FixedKind
 from windrow.plan.beginnings import with_beginnings
-from windrow.plan.cut_over import CutOver, closed_for_good, of_old_text, with_both
-from windrow.plan.explain_json import job_to_json
+from windrow.plan.cut_over import CutOver, closed_for_good, of_old_text, stands_twice, with_both
+from windrow.plan.explain_json import job_to_json, stage_to_json
 from windrow.plan.fingerprint import fingerprint
 from windrow.plan.stages import Aggregate, Job
 from windrow.plan.window_cut import common_start
@@ -37,16 +39,34 @@ def cut_json(cut: CutOver, file: str) -> dict[str, Any]:
     return {"at": cut.at, "version": cut.version, "stages": list(cut.stages), "file": file}
 
 
-def as_it_runs(job: Job, folder: Folder, card: Mapping[str, Any]) -> Job:
-    """The job with what its past asks of it: new aggregates that are not whole yet, and the stages of a text that still has windows."""
+def as_it_runs(job: Job, folder: Folder, card: Mapping[str, Any], *, is_looked_at: bool = True) -> Job:
+    """The job with what its past asks of it: new aggregates that are not whole yet, and the stages of a text that still has windows.
+
+    One that is more than looked at counts rows for these windows, so their functions must be what they were.
+    """
     told, begins = card.get(CUT), dict(card.get("beginnings", {}))
     cut = cut_of(card)
     if cut is None or told is None or fingerprint(job_to_json(job)) != card["fingerprint"]:
         return with_beginnings(job, begins)
     before = json.loads(folder.child(VERSIONS).read(f"{cut.version}.json"))
     old = saved_job(before, as_it_is(str(told["file"]), environment()))
+    if not is_looked_at:
+        _refuse_other_functions(before, old, job, cut)
     begins.update({cut.earlier(name): calls for name, calls in before.get("beginnings", {}).items() if name in cut.stages})
     return with_beginnings(with_both(old, job, cut), begins)
+
+
+def _refuse_other_functions(before: Mapping[str, Any], old: Job, new: Job, cut: CutOver) -> None:
+    for name, told in functions_lost(before, old, new, cut.stages).items():
+        message = f"function {name} of version {cut.version} of job {old.name} is another now, and windows of that version are open: {told}"
+        raise JobError("WR671", message, "put it back until they are closed; windrow plan FILE says when that is")
+
+
+def functions_lost(card: Mapping[str, Any], old: Job, new: Job, stages: tuple[str, ...]) -> dict[str, str]:
+    """The functions that windows of a version need, and that are not what they were when the version was written."""
+    others = other_functions(card["plan"], job_to_json(old))
+    asked = [stage_to_json(stage) for stage in stands_twice(old, new, stages)]
+    return {name: told for name, told in others.items() if any(calls(stage, name) for stage in asked)}
 
 
 def first_cut(old: Job, new: Job, stages: tuple[str, ...], state: JobState, version: int) -> CutOver | None:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
 
+from windrow.changes import changes_between
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import UsageError
 from windrow.model.statement import Script
@@ -65,7 +66,8 @@ def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: 
         return str(card["id"])
     known = read_card(folder)
     # The plan decides, not its fingerprint: a later version may find in the same plan that more or less of it counts.
-    if found := differences(known["plan"], told["plan"]):
+    found = differences(known["plan"], told["plan"]) or _other_functions(known["plan"], told["plan"])
+    if found:
         raise UsageError(
             "WR804",
             f"the state in {folder.path} belongs to other statements than those of job {job.name}: {_told(found)}",
@@ -74,6 +76,11 @@ def claim(folder: Folder, job: Job, origin: Origin | None = None, *, has_begun: 
     if {**known, **told} != known:
         write_card(folder, {**known, **told})
     return str(known["id"])
+
+
+def _other_functions(saved: Mapping[str, Any], job: Mapping[str, Any]) -> list[str]:
+    """Where the same statements would mix rows of two functions, as those of the file may have changed."""
+    return [f"{change.statement}: {change.what}" for change in changes_between(saved, job) if change.of_function and change.refused]
 
 
 def read_card(folder: Folder) -> dict[str, Any]:

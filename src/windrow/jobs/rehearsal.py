@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windrow.changes import Strategy
+from windrow.changes import Strategy, other_functions
 from windrow.compiler import Compiled
 from windrow.errors import UsageError
 from windrow.jobs.checkpoint import Checkpoint
@@ -26,6 +26,7 @@ from windrow.jobs.rows import TOLD_APART_BY
 from windrow.jobs.runner import start
 from windrow.jobs.switching import JobSwitch, Review
 from windrow.model.expr import Slot
+from windrow.plan.explain_json import job_to_json
 from windrow.plan.stages import Aggregate, Job, Plan, Write
 from windrow.storage import LocalFolder, folder_name
 
@@ -52,7 +53,8 @@ class RowPair:
 class Rehearsal:
     """What the texts gave of the rows of batches ``first`` to ``last``. ``same`` counts the rows that they give alike.
 
-    ``dropped`` counts the oldest ones, which were too many to keep: of these nothing is known.
+    ``dropped`` counts the oldest ones, which were too many to keep: of these nothing is known. ``functions`` are others than the old text
+    had, which has run with those of now.
     """
 
     job: str
@@ -62,6 +64,7 @@ class Rehearsal:
     same: int = 0
     differences: list[RowPair] = field(default_factory=list)
     dropped: int = 0
+    functions: tuple[str, ...] = ()
 
 
 def rehearse(
@@ -100,7 +103,8 @@ def rehearse(
         before = run.rows(old, Path(place, "old"), first)
         after = run.rows(switch.job, Path(place, "new"), first)
     same, differences = compared_rows(old, switch.job, before, after)
-    return Rehearsal(old.name, first, last, review, same, differences, run.dropped)
+    others = tuple(other_functions(card["plan"], job_to_json(old)))
+    return Rehearsal(old.name, first, last, review, same, differences, run.dropped, others)
 
 
 def first_batch(switch: JobSwitch, batches: int) -> int:

@@ -173,7 +173,7 @@ class RunningJob:
             job_id = self._id = claim(self.folder, job, origin, has_begun=self._checkpoint.has_begun())
             self._progress.about = replace(about, starts=count_start(self.folder))
             card = read_card(self.folder)
-            self.job = as_it_runs(job, self.folder, card)
+            self.job = as_it_runs(job, self.folder, card, is_looked_at=False)
             # A batch of before may have been one of both texts of the job.
             self._steps = steps_of(self.job)
             self._store = StateStore(

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from windrow.changes import Change, ChangeClass, Strategy, changes_between, cut_over, mixed, rebuilt, why_not_rebuilt
+from windrow.changes import Change, ChangeClass, Strategy, changes_between, cut_over, mixed, other_functions, rebuilt, why_not_rebuilt
 from windrow.compiler import Compiled
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
-from windrow.jobs.cut_overs import CUT, as_it_runs, cut_json, cut_of, first_cut, waits_for
+from windrow.jobs.cut_overs import CUT, as_it_runs, cut_json, cut_of, first_cut, functions_lost, waits_for
 from windrow.jobs.history import JobHistory, forget_notes, forget_state, misfits
 from windrow.jobs.identity import CARD, CHECKPOINT, REPLAYS, Origin, checkpoint_of, make_card, parts_of, read_card, write_card
 from windrow.jobs.job_versions import JobText, keep_version, number_of, versions_of
@@ -117,13 +117,15 @@ class JobSwitch:
         waiting = waits_for(running, state)
         if not changes:
             return replace(found, closing=cut_of(card) if waiting else None, cut_until=max(waiting.values(), default=None))
-        obstacles = _refusals(changes) + (self._why_not_built(old) if strategy.builds else [])
+        obstacles = _refusals(changes) + (self._why_not_built(card, old, strategy) if strategy.builds else [])
         if waiting and not strategy.builds:
             obstacles.append(_still_closing(card, max(waiting.values())))
         obstacles += misfits(self.job, self.folder)
         # Only what has no obstacle of its own is looked into.
         obstacles += [] if obstacles else what_cannot_move(old, self.job, changes, state)
         cut = first_cut(old, self.job, stages, state, number_of(card)) if stages else None
+        for name, told in functions_lost(card, old, self.job, stages).items():
+            obstacles.append(f"windows that are open need function {name} as it was, and {told}: give the new one a name of its own")
         if stages and not self._is_plain:
             obstacles.append(_NOT_PLAIN)
         elif stages and cut is None:
@@ -140,8 +142,11 @@ class JobSwitch:
         least = min((mark for mark in marks if mark is not None), default=None)
         return replace(found, cut=cut, watermark=least, cut_until=max(closed_for_good(both).values()))
 
-    def _why_not_built(self, old: Job) -> list[str]:
+    def _why_not_built(self, card: Mapping[str, Any], old: Job, strategy: Strategy) -> list[str]:
         found = why_not_rebuilt(old, self.job)
+        if strategy is Strategy.BLUE_GREEN:
+            others = other_functions(card["plan"], job_to_json(old))
+            found += [f"the old text would run with function {name} as it is now: {told}" for name, told in others.items()]
         if not self.folder.is_local:
             found.append("a state folder that is not on a local disk cannot be built beside")
         if ReplayLog(self.folder.child(REPLAYS)).taken():

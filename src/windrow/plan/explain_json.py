@@ -85,7 +85,8 @@ def _limits(one: StreamLimits) -> dict[str, Any]:
 def _function(function: PythonFunction) -> dict[str, Any]:
     """Without its folder, which is where the file of the statements is."""
     parameters = [str(parameter) for parameter in function.parameters]
-    return {"name": function.name, "parameters": parameters, "returns": str(function.returns), "target": function.target}
+    told = {"name": function.name, "parameters": parameters, "returns": str(function.returns), "target": function.target}
+    return {**told, "code": function.code} if function.code else told
 
 
 def stage_to_json(stage: Stage) -> dict[str, Any]:

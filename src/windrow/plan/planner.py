@@ -12,21 +12,18 @@ from typing import TypeVar
 from windrow.catalog import Catalog, Relation, keys
 from windrow.catalog.asof import event_time_field
 from windrow.catalog.binding import bind_select
-from windrow.catalog.functions import functions
 from windrow.catalog.inserting import inserts_of, value_columns, with_distinct_names
 from windrow.catalog.lifetimes import lifetimes
 from windrow.catalog.options import BARE_SINK
-from windrow.catalog.python_functions import ScalarFunction
 from windrow.catalog.relation import WithCommonTables
 from windrow.catalog.scope import Binding
 from windrow.catalog.typing import binding_of, output_columns, query_relation
 from windrow.connectors.registry import CONNECTORS
-from windrow.model.expr import Call, Column, Star, walk
+from windrow.model.expr import Column, Star
 from windrow.model.notes import LetterRule, Metric
 from windrow.model.options import Options
 from windrow.model.query import CommonTable, DerivedSource, NamedSource, Query, Select, SelectItem, Source, Union
 from windrow.model.statement import (
-    CreateFunction,
     CreateStream,
     CreateStreamAs,
     CreateTable,
@@ -38,6 +35,7 @@ from windrow.model.statement import (
 )
 from windrow.model.system import system_column
 from windrow.model.types import ColumnDef
+from windrow.plan.called_functions import called_functions
 from windrow.plan.expectations import before_expectations, bound_constraints, plan_expectations
 from windrow.plan.exploding import plan_views, views_of
 from windrow.plan.job_grouping import group_jobs
@@ -57,7 +55,6 @@ from windrow.plan.stages import (
     Job,
     LateRows,
     Plan,
-    PythonFunction,
     Stage,
     TableRows,
     UnionAll,
@@ -68,7 +65,6 @@ from windrow.plan.stages import (
 from windrow.plan.subqueries import TableQuery, answer_first, spell_out
 from windrow.plan.time_rules import TimeRule
 from windrow.plan.window_times import WindowTimes, window_times
-from windrow.plugins import FUNCTIONS, load_plugin
 
 CONSOLE_NAME = "out"
 _Named = CreateStream | CreateStreamAs | CreateTable | CreateTableAs
@@ -119,21 +115,8 @@ def _named(script: Script) -> Iterable[tuple[str, Statement]]:
 
 
 def _jobs_with_functions(script: Script, stages: dict[str, Stage], folder: str) -> tuple[Job, ...]:
-    created = [each for each in script.statements if isinstance(each, CreateFunction)]
-    callable_ones = tuple(
-        PythonFunction(each.name.lower(), tuple(parameter.type for parameter in each.parameters), each.returns, each.target, folder)
-        for each in (*created, *_plugin_functions(script, {each.name.lower() for each in created}))
-    )
+    callable_ones = called_functions(script, folder)
     return tuple(replace(job, functions=callable_ones) for job in group_jobs(stages))
-
-
-def _plugin_functions(script: Script, created: set[str]) -> Iterable[CreateFunction]:
-    """Functions of installed packages that a file calls, as if it had created them."""
-    called = {node.name.lower() for statement in script.statements for node in walk(statement) if isinstance(node, Call)}
-    for name in sorted(called - created - functions().keys()):
-        found = load_plugin(FUNCTIONS, name, ScalarFunction)
-        if found is not None:
-            yield found.as_statement(name)
 
 
 def plan_part(script: Script, catalog: Catalog, name: str, folder: str = ".") -> Plan:

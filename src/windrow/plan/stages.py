@@ -578,13 +578,17 @@ Stage = (
 
 @dataclass(frozen=True)
 class PythonFunction:
-    """A function of the user's own: ``target`` is ``module:function``, looked for in ``folder`` first."""
+    """A function of the user's own: ``target`` is ``module:function``, looked for in ``folder`` first.
+
+    ``code`` is a name for what it is made of; empty where nothing of that is known.
+    """
 
     name: str
     parameters: tuple[DataType, ...]
     returns: DataType
     target: str
     folder: str
+    code: str = ""
 
 
 @dataclass(frozen=True)
