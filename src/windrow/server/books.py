@@ -63,7 +63,8 @@ class FlagWish:
 class Plan:
     """``content`` is what the change does to each job of the file, as ``windrow plan --format json`` has it.
 
-    ``kind`` is what applying it does: apply a text, or roll back to a version. ``creator`` and ``approver`` are the ids of tokens.
+    ``kind`` is what applying it does: apply a text, roll back to a version, or restore the state after a batch. ``creator`` and
+    ``approver`` are the ids of tokens.
     """
 
     id: str

@@ -95,6 +95,12 @@ class Changing:
         content = {"jobs": [], "can_apply": True}
         return self._books.add_plan(name, deployment.version, wanted, content, by, ROLLBACK)
 
+    def plan_restore(self, name: str, batch: int, by: Who, job: str | None = None) -> Plan:
+        """A plan to take a job back to a batch, where somebody else approves that: rows are given a second time."""
+        deployment = self._service.job(name).deployment
+        content = {"jobs": [], "can_apply": True, "batch": batch, "job": self._job_of(name, job)}
+        return self._books.add_plan(name, deployment.version, deployment.version, content, by, RESTORE)
+
     def _made_plan(self, known: Deployment, version: Version, by: Who, strategy: Strategy = Strategy.SAFE, message: str = "") -> Plan:
         reviews = self._reviews(known, version, strategy)
         content: dict[str, Any] = {"jobs": [review_record(one) for one in reviews], "can_apply": all(one.can_apply for one in reviews)}
@@ -150,7 +156,7 @@ class Changing:
         return self._apply(plan, by, key)
 
     def _apply(self, plan: Plan, by: str, key: str) -> Operation:
-        told: dict[str, Any] = {name: plan.content[name] for name in ("strategy", "message") if name in plan.content}
+        told: dict[str, Any] = {name: plan.content[name] for name in ("strategy", "message", "batch", "job") if name in plan.content}
         operation = self._begin(plan.kind, plan.deployment, {"plan": plan.id, "to": plan.to_version, **told}, by, key)
         self._books.note_operation(plan.id, operation.id)
         return operation
@@ -189,12 +195,20 @@ class Changing:
 
     def restore(self, name: str, batch: int, by: str, job: str | None = None, key: str = "") -> Operation:
         """To where it stood after a batch; the rows after it are read again."""
+        env = self._service.job(name).deployment.env
+        if self._books.is_protected(env):
+            hint = f"POST /api/v1/deployments/{name}/restore/plan makes a plan; somebody else approves it, then apply it"
+            raise UsageError(PROTECTED, f"environment {env} is protected: going back to a batch is planned and approved first", hint)
+        return self._begin(RESTORE, name, {"batch": batch, "job": self._job_of(name, job)}, by, key)
+
+    def _job_of(self, name: str, job: str | None) -> str:
+        """Which of the jobs of a file is meant."""
         jobs = [one.name for one in self._service.compiled(name).plan.jobs]
         if job is not None and job not in jobs:
             raise UsageError(NOT_THERE, f"{name} has no job {job}", f"there are: {', '.join(jobs)}")
         if job is None and len(jobs) > 1:
             raise UsageError(NOT_THERE, f"{name} has several jobs, each with batches of its own", f'"job": "{jobs[0]}"')
-        return self._begin(RESTORE, name, {"batch": batch, "job": job or jobs[0]}, by, key)
+        return job or jobs[0]
 
     def history(self, name: str) -> list[dict[str, Any]]:
         """The versions that the state of a job went through, oldest first."""

@@ -156,6 +156,10 @@ class Client:
     def restore(self, name: str, batch: int, job: str | None = None) -> dict[str, Any]:
         return self.wait(self._one("POST", f"/deployments/{_in_path(name)}/restore", {"batch": batch, "job": job}))
 
+    def plan_restore(self, name: str, batch: int, job: str | None = None) -> dict[str, Any]:
+        """A plan to go back to a batch, for an environment where somebody else approves it."""
+        return self._one("POST", f"/deployments/{_in_path(name)}/restore/plan", {"batch": batch, "job": job})
+
     def promote(self, name: str, to: str) -> dict[str, Any]:
         """A plan to run its version in another environment."""
         return self._one("POST", f"/deployments/{_in_path(name)}/promote", {"to": to})

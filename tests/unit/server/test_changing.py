@@ -17,6 +17,7 @@ from tests.property.changed_job import Text as Query
 from tests.unit.server.conftest import ADA, BOB, SQL, Server, make_server
 from windrow.cli.sending import parcel_of
 from windrow.errors import UsageError, WindrowError
+from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.identity import read_card
 from windrow.presets import PRESETS, write_project
 from windrow.server import changing
@@ -276,3 +277,26 @@ def test_memory_that_is_no_amount() -> None:
     with pytest.raises(UsageError) as raised:
         parse_size("much", "--max-memory")
     assert raised.value.code == "WR936"
+
+
+def test_going_back_to_a_batch_of_a_protected_environment_is_approved_first(server: Server) -> None:
+    """To operate is not enough: rows would be given twice that somebody else answers for."""
+    server.changing.deploy(Text("q", OLD.sql(), env="prod"), ADA, starts=False)
+    made = PlainJob(server.root / "q@prod")
+    made.run(OLD, BATCHES)
+    server.service.protect("prod", "ada", is_protected=True)
+    path = "/api/v1/deployments/q@prod/restore"
+    refused = server.client.post(path, headers=server.auth("operate"), json={"batch": 0})
+    assert (refused.status_code, refused.json()["code"]) == (409, "WR938")
+    assert server.client.post(f"{path}/plan", headers=server.auth("operate"), json={"batch": 0}).status_code == 403
+    plan: Any = server.ask("POST", "/deployments/q@prod/restore/plan", "deploy", json={"batch": 0})
+    assert (plan["kind"], plan["content"]["batch"]) == ("restore", 0)
+    apply = f"/api/v1/plans/{plan['id']}/apply"
+    assert server.client.post(apply, headers=server.auth("operate")).json()["code"] == "WR940"
+    server.changing.approve(plan["id"], BOB)
+    with looking(server):
+        started = server.client.post(apply, headers=server.auth("operate"))
+        assert started.status_code == 202, started.text
+        operation = ended(server, server.changing.operation(started.json()["id"]))
+    assert (operation.state, operation.kind) == ("succeeded", "restore"), operation
+    assert Checkpoint(made.switch(OLD).folder).last_committed() == 0

@@ -101,6 +101,18 @@ def restore(name: str, given: Restore, changing: Changes, token: Operator, answe
     return _started(changing.restore(name, given.batch, token.name, given.job, key), answer)
 
 
+@changes.post(
+    "/deployments/{name}/restore/plan",
+    tags=["changes"],
+    summary="A plan to go back to a batch, where somebody else approves that",
+    status_code=201,
+)
+def plan_restore(name: str, given: Restore, changing: Changes, token: Deployer, answer: Response) -> PlanShape:
+    made = changing.plan_restore(name, given.batch, who(token), given.job)
+    answer.headers["Location"] = f"/api/v1/plans/{made.id}"
+    return _plan(made)
+
+
 @changes.post("/deployments/{name}/promote", tags=["changes"], summary="A plan to run its version in another environment", status_code=201)
 def promote(name: str, given: Promotion, changing: Changes, token: Deployer, answer: Response) -> PlanShape:
     made = changing.promote(name, given.to, who(token))

@@ -124,7 +124,7 @@ class PlanShape(Shape):
     deployment: str
     from_version: int = Field(description="0 where it is not deployed yet")
     to_version: int
-    kind: str = Field(examples=["apply"], description="apply, or rollback")
+    kind: str = Field(examples=["apply"], description="apply, rollback or restore")
     content: dict[str, Any] = Field(description="what the change does to each job, as windrow plan --format json has it")
     created_at: int
     created_by: str

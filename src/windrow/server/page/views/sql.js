@@ -101,8 +101,8 @@ function Plan({ of, name, who, isProtected, done }) {
   useEffect(() => { if (of.sql) post("/impact", { sql: of.sql, name: name.split("@")[0], ...of.beside }).then(setImpact, () => setImpact(null)); }, [of.id]);
   const apply = async () => { await finished(await post(`${own}/apply`, {}), (one) => setStep(one.step || one.state)); setStep(""); };
   const waits = isProtected && !now.approved_by, mine = now.created_by === who.name;
-  return html`<div class="card" style="border-color:var(--link)"><h2>Plan: version ${now.from_version} → ${now.to_version} <span class="quiet small" style="font-weight:400">by ${now.created_by}</span></h2>${jobs.map((one) => html`<${Review} of=${one} />`)}
-    ${jobs.every((one) => one.changes.length === 0) && html`<p>Nothing is kept that depends on what has changed: the new text takes over after a batch.</p>`}${impact && html`<${Impact} of=${impact} />`}
+  return html`<div class="card" style="border-color:var(--link)"><h2>Plan: ${now.kind === "restore" ? `${now.content.job} back to batch ${now.content.batch}` : `version ${now.from_version} → ${now.to_version}`} <span class="quiet small" style="font-weight:400">by ${now.created_by}</span></h2>${jobs.map((one) => html`<${Review} of=${one} />`)}
+    ${now.kind === "apply" && jobs.every((one) => one.changes.length === 0) && html`<p>Nothing is kept that depends on what has changed: the new text takes over after a batch.</p>`}${impact && html`<${Impact} of=${impact} />`}
     <div class="bar" style="margin-top:.6rem">${waits && !mine && html`<${Action} label="Approve" run=${async () => setNow(await post(`${own}/approve`, {}))} />`}<${Action} label="Apply" main disabled=${!can || waits} run=${apply} done=${done} />${step && html`<span role="status">${step} …</span>`}<span class="quiet small">${now.approved_by ? `approved by ${now.approved_by}` : waits ? (mine ? "this environment is protected: somebody else has to approve it" : "this environment is protected: it waits for an approval") : ""}</span></div></div>`;
 }
 

@@ -12,7 +12,10 @@ function Held({ of, most }) {
 
 function Versions({ of, name, runs, batch, look, done }) {
   const [step, setStep] = useState("");
-  const restore = (to) => async () => { await finished(await post(path(name, "/restore"), { batch: to, job: of.job }), (one) => setStep(`${one.state}: ${one.step}`)); setStep(""); };
+  // Where the environment is protected, somebody else has to approve it.
+  const planned = (wish) => async (error) => { if (error.told?.code !== "WR938") throw error; await post(path(name, "/restore/plan"), wish); setStep("This environment is protected: the plan waits under SQL for somebody else's approval."); };
+  const restored = async (operation) => { await finished(operation, (one) => setStep(`${one.state}: ${one.step}`)); setStep(""); };
+  const restore = (to) => () => { const wish = { batch: to, job: of.job }; return post(path(name, "/restore"), wish).then(restored, planned(wish)); };
   const back = (one) => (one.can_restore ? (of.versions[0].batch_id === one.batch_id ? html`<span class="quiet">where it stands</span>` : html`<${Action} label="Restore" danger disabled=${runs} title=${runs ? "stop the job first" : ""} run=${restore(one.batch_id)} done=${done}
     ask=${`Take ${of.job} back to batch ${one.batch_id}? ${of.versions[0].batch_id - one.batch_id} batches will run again; what was written of them is removed where the output can.${of.stays.length ? ` ${of.stays.join(" ")}` : ""}`} />`) : html`<span class="quiet">${one.is_end ? "the end of the input" : "Spark's log of it is gone"}</span>`);
   return html`<div class="card"><h2>Versions of the state of ${of.job}</h2>
