@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -68,7 +69,7 @@ def manifests() -> list[dict[str, Any]]:
 
 def test_manifests_are_whole() -> None:
     found = {one["kind"]: one for one in manifests()}
-    assert set(found) == {"Namespace", "ConfigMap", "StatefulSet"}
+    assert set(found) == {"Namespace", "ConfigMap", "Service", "StatefulSet"}
     pod = found["StatefulSet"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     volumes = {one["name"] for one in pod["volumes"]} | {
@@ -77,6 +78,10 @@ def test_manifests_are_whole() -> None:
     assert {one["name"] for one in container["volumeMounts"]} == volumes
     labels = found["StatefulSet"]["spec"]["selector"]["matchLabels"]
     assert labels.items() <= found["StatefulSet"]["spec"]["template"]["metadata"]["labels"].items()
+    service = found["Service"]
+    assert found["StatefulSet"]["spec"]["serviceName"] == service["metadata"]["name"]
+    assert service["spec"]["selector"] == labels
+    assert {one["targetPort"] for one in service["spec"]["ports"]} == {one["name"] for one in container["ports"]}
     assert (pod["securityContext"]["runAsNonRoot"], container["securityContext"]["allowPrivilegeEscalation"]) == (True, False)
     # The same user in the image and in the pod, or the volume is not its own.
     assert ("USER", str(pod["securityContext"]["runAsUser"])) in instructions()
@@ -89,9 +94,15 @@ def test_the_alerts_of_the_manifest_are_read_by_the_server(tmp_path: Path) -> No
 
 
 def test_the_schemas_of_kubernetes_accept_the_manifests() -> None:
-    kubernetes_validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for one in manifests():
-        kubernetes_validate.validate(one, kubernetes_validate.latest_version(), strict=True)
+        kubernetes_validate.validate(one, "1.34", strict=True)
+
+
+def test_the_schemas_of_kubernetes_refuse_what_is_misspelt() -> None:
+    (stateful,) = [one for one in manifests() if one["kind"] == "StatefulSet"]
+    stateful["spec"]["template"]["spec"]["containers"][0]["imagePullPolice"] = "Always"
+    with pytest.raises(kubernetes_validate.ValidationError, match="imagePullPolice"):
+        kubernetes_validate.validate(stateful, "1.34", strict=True)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
