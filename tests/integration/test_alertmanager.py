@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from tests.integration.test_prometheus import _await, _free_port, _json, _running
-from windrow.server.alert_book import FIRING, RESOLVED, Alert, AlertBook
+from windrow.observe.alerts import FIRING, RESOLVED, Alert
+from windrow.server.alert_book import AlertBook
 from windrow.server.alert_settings import AlertSettings
 from windrow.server.notify import Notifier
 from windrow.server.registry import Registry, now_millis

@@ -8,33 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from windrow.observe.alerts import FIRING, RESOLVED, Alert
 from windrow.server.database import Database
 from windrow.server.registry import now_millis
 
-PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
 # Of those that are over; older ones go.
 _MOST_KEPT = 10_000
-
-
-@dataclass(frozen=True)
-class Alert:
-    """One time that a rule held. ``since`` is when it began to hold, ``changed_at`` when it came into the state that it is in.
-
-    ``value`` is what the condition gave when that was written down last.
-    """
-
-    id: str
-    rule: str
-    labels: dict[str, str]
-    level: str
-    summary: str
-    state: str
-    value: float | None
-    since: int
-    changed_at: int
-    acknowledged_by: str
-    job: str
-    what_to_do: str
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
 from typing import Any, assert_never
 
-from windrow.server.alert_book import RESOLVED, Alert
+from windrow.observe.alerts import RESOLVED, Alert
 from windrow.server.alert_settings import AlertFile, Alertmanager, Channel, Email, Webhook
 
 SIGNATURE, DELIVERY = "Windrow-Signature", "Windrow-Delivery"

@@ -1,64 +1,13 @@
-"""From what holds now to what alerts are: pending, firing, resolved. A pure step, one for each look at a job."""
+"""What is said of alerts now: whom a silence or the failure of the job keeps from being told."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from windrow.server.alert_book import FIRING, PENDING, RESOLVED, Alert, Silence
+from windrow.observe.alerts import FIRING, RESOLVED, Alert
+from windrow.server.alert_book import Silence
 
 JOB_FAILED = "WindrowJobFailed"
-
-
-@dataclass(frozen=True)
-class Held:
-    """A rule that holds for some labels. ``hold`` is for how many seconds it must, until somebody is told."""
-
-    rule: str
-    level: str
-    labels: dict[str, str]
-    value: float
-    hold: float
-    summary: str
-    what_to_do: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """``put`` are alerts in a state that they were not in, ``dropped`` those that ended before they fired."""
-
-    put: tuple[Alert, ...] = ()
-    dropped: tuple[Alert, ...] = ()
-
-
-def key_of(rule: str, level: str, labels: dict[str, str]) -> str:
-    """What makes two the same alert: the text of one may change with its value."""
-    return json.dumps([rule, level, sorted(labels.items())])
-
-
-def next_states(known: Sequence[Alert], held: Sequence[Held], job: str, now: int, unknown: frozenset[str] = frozenset()) -> Step:
-    """``known`` are those of the job that are not over; of rules that are ``unknown`` nothing can be said yet, so theirs stay."""
-    left = {key_of(one.rule, one.level, one.labels): one for one in known}
-    put: list[Alert] = []
-    for one in {key_of(one.rule, one.level, one.labels): one for one in held}.values():
-        before = left.pop(key_of(one.rule, one.level, one.labels), None)
-        if before is None:
-            before = _begun(one, job, now)
-            put.append(before)
-        if before.state == PENDING and now - before.since >= one.hold * 1000:
-            put = [each for each in put if each is not before]
-            put.append(replace(before, state=FIRING, changed_at=now, value=one.value, summary=one.summary))
-    over = [one for one in left.values() if one.rule not in unknown]
-    put += [replace(one, state=RESOLVED, changed_at=now) for one in over if one.state == FIRING]
-    return Step(tuple(put), tuple(one for one in over if one.state == PENDING))
-
-
-def _begun(held: Held, job: str, now: int) -> Alert:
-    key = f"{job} {key_of(held.rule, held.level, held.labels)} {now}"
-    id_ = hashlib.sha256(key.encode()).hexdigest()[:16]
-    return Alert(id_, held.rule, held.labels, held.level, held.summary, PENDING, held.value, now, now, "", job, held.what_to_do)
 
 
 class Standing:

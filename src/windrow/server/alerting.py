@@ -16,13 +16,14 @@ from functools import lru_cache
 from windrow.errors import WindrowError
 from windrow.jobs.options import RunOptions
 from windrow.observe import instruments as of
+from windrow.observe.alert_rules import AlertRule, looked_back, rules_of
+from windrow.observe.alerts import PENDING, RESOLVED, Alert, Held, Step, next_states
 from windrow.observe.instruments import JOB
 from windrow.observe.series import Labels, SeriesStore, read_exposition
 from windrow.server.agent import ask_text
-from windrow.server.alert_book import PENDING, RESOLVED, Alert, AlertBook, RuleChange
-from windrow.server.alert_rules import AlertRule, changed, looked_back, rules_of
+from windrow.server.alert_book import AlertBook, RuleChange
+from windrow.server.alert_rules import changed
 from windrow.server.alert_settings import RuleSettings
-from windrow.server.alert_states import Held, Step, next_states
 from windrow.server.database import LOST
 from windrow.server.reconciler import FAILED
 from windrow.server.registry import RUNNING, Deployment
@@ -161,7 +162,7 @@ class Alerting:
             values = {**self._service.environment, **dict(flags)}
             settings |= environment_of(Text.of(version, env), values).settings
         known = {key: value for key, value in settings.items() if not key.startswith("spark.")}
-        return rules_of(self._service.compiled(name, version), RunOptions(settings=known).stalled_after)
+        return rules_of(self._service.compiled(name, version).plan, RunOptions(settings=known).stalled_after)
 
     def _job_names(self, deployment: Deployment) -> list[Labels]:
         return [((JOB, job.name),) for job in self._service.compiled(deployment.name).plan.jobs]

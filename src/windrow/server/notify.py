@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from windrow.server.alert_book import FIRING, RESOLVED, Alert, AlertBook
+from windrow.observe.alerts import FIRING, RESOLVED, Alert
+from windrow.server.alert_book import AlertBook
 from windrow.server.alert_channels import KEPT_MILLIS, send
 from windrow.server.alert_settings import Alertmanager, AlertSettings, Channel
 from windrow.server.alert_states import Standing

@@ -10,8 +10,9 @@ from windrow.changes.classify import changes_between
 from windrow.errors import UsageError, WindrowError
 from windrow.groups import Group, Member
 from windrow.groups.report import GroupReport
+from windrow.observe.alerts import FIRING
 from windrow.plan.explain_json import job_to_json
-from windrow.server.alert_book import FIRING, AlertBook
+from windrow.server.alert_book import AlertBook
 from windrow.server.comparing import BEHIND, BREAKS, DIFFERS, DRIFT, SAME, compare
 from windrow.server.job_views import analysis_of, job_file
 from windrow.server.secrets import shown_text

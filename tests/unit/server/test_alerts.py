@@ -15,12 +15,12 @@ from tests.unit.server.conftest import Server
 from tests.unit.server.test_reconciler import observed, runs, until
 from tests.unit.serving.statuses import status
 from windrow.model.notes import MetricType
+from windrow.observe.alerts import Held, next_states
 from windrow.observe.ledger import Account, Ledger
 from windrow.observe.row_metrics import MetricTotal
 from windrow.observe.status import JobStatus
 from windrow.resilience import OPEN, SystemState
 from windrow.server.alert_book import AlertBook
-from windrow.server.alert_states import Held, next_states
 from windrow.server.alerting import Alerting
 from windrow.server.registry import now_millis
 from windrow.serving import Listen, Serving

@@ -19,7 +19,8 @@ import pytest
 
 from tests.unit.server.conftest import Server
 from windrow.errors import SqlError
-from windrow.server.alert_book import FIRING, PENDING, RESOLVED, Alert, AlertBook
+from windrow.observe.alerts import FIRING, PENDING, RESOLVED, Alert
+from windrow.server.alert_book import AlertBook
 from windrow.server.alert_channels import DELIVERY, SIGNATURE, signature
 from windrow.server.alert_settings import AlertSettings, read_alert_settings
 from windrow.server.alert_states import Standing

@@ -9,8 +9,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field
 
 from windrow.errors import UsageError, WindrowError
-from windrow.server.alert_book import RESOLVED, Alert, RuleChange, Silence
-from windrow.server.alert_rules import AlertRule, changed
+from windrow.observe.alert_rules import AlertRule
+from windrow.observe.alerts import RESOLVED, Alert
+from windrow.server.alert_book import RuleChange, Silence
+from windrow.server.alert_rules import changed
 from windrow.server.alert_settings import ChannelSettings, Level
 from windrow.server.alert_states import Standing
 from windrow.server.alerting import Alerting
