@@ -33,7 +33,7 @@ _HINTS = 3
 def top(
     file: MaybeFile = None, once: Once = False, interval: Every = 1.0, state: State = None, settings: Reach = None, env: Env = None
 ) -> None:
-    """Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state."""
+    """Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state, alerts."""
     from rich.live import Live
 
     from windrow.cli.screen import screen
@@ -82,6 +82,7 @@ def _job(observed: ObservedJob, records: list[BatchRecord], file: str) -> list[R
         *(Text(f"  {line}") for line in _reasons(analysis)),
         _clocks(analysis),
         _shares(analysis),
+        *_alerts(observed),
         *(Text(f"! {one.text}", style="yellow") for one in found),
         Text(""),
     ]
@@ -155,12 +156,34 @@ def _shares(analysis: Analysis) -> Table:
     return made
 
 
+def _alerts(observed: ObservedJob) -> list[RenderableType]:
+    """How the alerts of the file stand, those that fire first."""
+    from windrow.cli.screen import show_micros, table
+    from windrow.jobs.alert_watch import read_alerts
+    from windrow.observe.alerts import FIRING, PENDING
+
+    order = (FIRING, PENDING)
+    states = sorted(read_alerts(observed.folder), key=lambda one: order.index(one.state) if one.state in order else len(order))
+    if not states:
+        return []
+    made = table("alert", "is", "level", "since", "value>", "")
+    for one in states:
+        since = "" if one.since is None else show_micros(one.since * 1000)
+        value = "" if one.value is None else f"{one.value:,.6g}"
+        made.add_row(
+            one.rule, one.state, one.level, since, value, one.summary, style={FIRING: "bold red", PENDING: "yellow"}.get(one.state)
+        )
+    return [made]
+
+
 def _overview(state: str | None) -> Table:
     """Every job below a folder, a line each, by its records alone."""
     from windrow.cli.screen import show_micros, show_seconds, table
     from windrow.errors import UsageError
+    from windrow.jobs.alert_watch import read_alerts
     from windrow.jobs.batch_records import read_notes, read_records
     from windrow.jobs.identity import CARD, RECORDS
+    from windrow.observe.alerts import FIRING
     from windrow.settings import load_settings
     from windrow.storage import LocalFolder
     from windrow.storage.lease import holder_of
@@ -169,7 +192,7 @@ def _overview(state: str | None) -> Table:
     cards = sorted([*root.glob(f"*/{CARD}"), *root.glob(f"*/*/{CARD}")])
     if not cards:
         raise UsageError(codes.NO_STATE, f"there is no state of any job below {root}", "run a file first, or name it: windrow top FILE")
-    made = table("job", "is", "batch>", "rows/s>", "last batch>", "watermark", "lag>", "late>", "dead>", "committed at")
+    made = table("job", "is", "batch>", "rows/s>", "last batch>", "watermark", "lag>", "late>", "dead>", "alerts>", "committed at")
     for card in cards:
         folder = LocalFolder(card.parent)
         records, notes = read_records(folder.child(RECORDS), _NEWEST), read_notes(folder.child(RECORDS))
@@ -177,14 +200,26 @@ def _overview(state: str | None) -> Table:
         standing = notes[-1].state if notes and (is_running or notes[-1].state != "running") else "running" if is_running else "stopped"
         name = str(card.parent.relative_to(root))
         if not records:
-            made.add_row(name, standing, *("" for _ in range(8)))
+            made.add_row(name, standing, *("" for _ in range(9)))
             continue
         last = records[-1]
         late = sum(sum(one.late_by.values()) for record in records for one in record.statements.values())
         dead = sum(sum(record.dead_letters.values()) for record in records)
         mark, lag = ("", "") if last.watermark is None else (show_micros(last.watermark), _lag(last).removeprefix("lag "))
+        alerts = read_alerts(folder)
+        firing = f"{sum(one.state == FIRING for one in alerts)} of {len(alerts)}" if alerts else ""
         speed = f"{last.rows_in / last.seconds if last.seconds else 0:,.0f}"
         made.add_row(
-            name, standing, f"{last.batch_id}", speed, show_seconds(last.seconds), mark, lag, f"{late:,}", f"{dead:,}", show_micros(last.at)
+            name,
+            standing,
+            f"{last.batch_id}",
+            speed,
+            show_seconds(last.seconds),
+            mark,
+            lag,
+            f"{late:,}",
+            f"{dead:,}",
+            firing,
+            show_micros(last.at),
         )
     return made

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ import pyarrow as pa
 from windrow.compiler import Compiled
 from windrow.connectors.zones import in_zone
 from windrow.errors import JobError, OutageError, SparkLostError, UsageError, WindrowError
+from windrow.jobs.alert_watch import AlertWatch, alerts_about
 from windrow.jobs.batch_records import BatchRecordLog
 from windrow.jobs.changed_file import known_jobs, refuse_changed_file
 from windrow.jobs.checkpoint import Checkpoint
@@ -44,6 +45,7 @@ from windrow.jobs.stop_wishes import StopWatch
 from windrow.jobs.tracing import tracing
 from windrow.jobs.worker_needs import SHARE_HINT, WorkerNeeds
 from windrow.model.policies import StateBackendSetting
+from windrow.observe.alert_rules import AlertRule
 from windrow.observe.event import INFO, Event
 from windrow.observe.log_context import log_context
 from windrow.observe.status import ENDED, FAILED, PERMANENT, RUNNING, STOPPED, TRANSIENT, WAITING, FastPath, JobAbout, JobStatus, TableLoad
@@ -111,7 +113,9 @@ def start(
         WorkerNeeds(session, compiled.plan.jobs, options.state_backend).check()
         origin = Origin.of(compiled.script, compiled.plan)
         about = about_of(compiled.plan, options.environment, session.version)
-        running.extend(RunningJob(session, job, options, on_load, origin, about) for job in compiled.plan.jobs)
+        for job in compiled.plan.jobs:
+            alerts = alerts_about(compiled.plan, job, options.stalled_after)
+            running.append(RunningJob(session, job, options, on_load, origin, about, alerts))
         if serving is not None:
             serving.watch(lambda: [one.status(is_deep=True) for one in running])
         for one in running:
@@ -139,6 +143,7 @@ class RunningJob:
         on_load: Callable[[TableLoad], None] | None = None,
         origin: Origin | None = None,
         about: JobAbout = JobAbout(),  # noqa: B008 (frozen)
+        alerts: Sequence[AlertRule] = (),
     ) -> None:
         self.job = job
         self._tell_load = on_load or (lambda _load: None)
@@ -158,6 +163,7 @@ class RunningJob:
         self._limits = {name: limit for name, limit in named if limit is not None}
         self._recording = BatchRecording(BatchRecordLog(self.folder.child(RECORDS)), *limits)
         self._events = EventWatch(job.name, self.folder.child(EVENTS), self._glance, fields=self._log_fields)
+        self._alerts = AlertWatch(job.name, alerts, self.folder, lambda: self.status(is_deep=True), self._events.tell)
         self.query: StreamingQuery | None = None
         self._failure: WindrowError | None = None
         self._is_stopping = threading.Event()
@@ -208,6 +214,7 @@ class RunningJob:
 
     def start(self) -> None:
         self._events.begin()
+        self._alerts.begin()
         self._begin()
         threading.Thread(target=self._watch, name=f"windrow-{self.job.name}", daemon=True).start()
         self._stop_watch.begin()
@@ -528,7 +535,8 @@ class RunningJob:
 
     def _release(self) -> None:
         told = (one.close for one in (self._tracing, self._lineage) if one is not None)
-        for close in (self._outputs.close, self._inputs.close, self._recording.close, self._events.close, *told):
+        watches = (self._alerts.close, self._events.close)
+        for close in (self._outputs.close, self._inputs.close, self._recording.close, *watches, *told):
             try:
                 close()
             except Exception:

@@ -48,8 +48,11 @@ class AlertRule:
     def held(self, store: SeriesStore, at: float) -> Iterator[Held]:
         for labels, value in value_of(self.condition, store, at).items():
             told = dict(labels)
-            summary = _LABEL.sub(lambda found, told=told: told.get(found[1], ""), self.summary)  # type: ignore[misc]
-            yield Held(self.name, self.level, told, value, self.hold, summary, self.what_to_do)
+            yield Held(self.name, self.level, told, value, self.hold, self.summary_of(told), self.what_to_do)
+
+    def summary_of(self, labels: Mapping[str, str]) -> str:
+        """What is wrong, of the series with these labels."""
+        return _LABEL.sub(lambda found: labels.get(found[1], ""), self.summary)
 
 
 def rules_of(plan: Plan, stalled: float) -> tuple[AlertRule, ...]:

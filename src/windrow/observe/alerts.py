@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 PENDING, FIRING, RESOLVED = "pending", "firing", "resolved"
+# Of a rule that does not hold.
+QUIET = "quiet"
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,33 @@ def _begun(held: Held, job: str, now: int) -> Alert:
     key = f"{job} {key_of(held.rule, held.level, held.labels)} {now}"
     id_ = hashlib.sha256(key.encode()).hexdigest()[:16]
     return Alert(id_, held.rule, held.labels, held.level, held.summary, PENDING, held.value, now, now, "", job, held.what_to_do)
+
+
+@dataclass(frozen=True)
+class RuleState:
+    """How a rule stands for one job: quiet, pending or firing, since when (in milliseconds; None if it never changed).
+
+    ``value`` is what its condition gave when it came into that state.
+    """
+
+    rule: str
+    level: str
+    summary: str
+    state: str = QUIET
+    since: int | None = None
+    value: float | None = None
+
+    def now(self, alert: Alert | None, resolved_at: int | None) -> RuleState:
+        """After a look: ``alert`` is there while the rule holds, ``resolved_at`` tells that it has just ceased to."""
+        if alert is not None:
+            return replace(self, state=alert.state, since=alert.changed_at, value=alert.value, summary=alert.summary)
+        if self.state == QUIET:
+            return self
+        return replace(self, state=QUIET, since=resolved_at if resolved_at is not None else self.since, value=None)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> RuleState:
+        return RuleState(data["rule"], data["level"], data["summary"], data["state"], data["since"], data["value"])

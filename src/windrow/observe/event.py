@@ -28,6 +28,8 @@ TYPES: dict[str, str] = {
     "state.moved": "the state of a statement has moved to the executors",
     "state.evicted": "state was let go early, to stay within a limit",
     "state.limit": "70, 85 or 95 % of a limit of the state are used",
+    "alert.firing": "an [`@alert`](#alerts) of the file has held for as long as it says",
+    "alert.resolved": "it holds no more",
 }
 STALLED_SECONDS = 300.0
 LEVELS = (0.95, 0.85, 0.7)

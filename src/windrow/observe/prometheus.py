@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -19,6 +19,7 @@ from windrow.observe.distribution import Distribution
 from windrow.observe.instruments import INSTRUMENTS, JOB, Instrument, Kind
 from windrow.observe.row_metrics import exposed_name, points_of
 from windrow.observe.samples import Sample, samples_of
+from windrow.observe.series import Labels
 from windrow.observe.status import JobStatus
 
 Statuses = Callable[[], Sequence[JobStatus]]
@@ -79,6 +80,14 @@ def _row_metrics(statuses: Sequence[JobStatus]) -> Iterator[Metric]:
             for point in points_of(total):
                 family.add_sample(f"{family.name}{suffix or point.suffix}", {JOB: status.job, **point.labels}, point.value)
     yield from families.values()
+
+
+def series_of(statuses: Sequence[JobStatus], wanted: Mapping[str, float]) -> Iterator[tuple[str, Labels, float]]:
+    """What a scrape would find of the names that are wanted, without its text."""
+    for family in JobCollector(lambda: statuses).collect():
+        for sample in family.samples:
+            if sample.name in wanted:
+                yield sample.name, tuple(sorted(sample.labels.items())), float(sample.value)
 
 
 def registry_of(statuses: Statuses) -> CollectorRegistry:

@@ -17,7 +17,9 @@ import pytest
 
 from tests.unit.cli.conftest import Windrow
 from tests.unit.cli.recorded import SECOND, SQL, START, batch, job_of, record_job
+from windrow.jobs.alert_watch import ALERTS
 from windrow.jobs.identity import LETTERS, STATE
+from windrow.observe.alerts import FIRING, RuleState
 from windrow.observe.batch_record import BatchRecord, JobNote, PartitionRecord, SourceRecord, StatementRecord
 from windrow.observe.ledger import Account, Ledger
 from windrow.spark.execution.dead_letters import SCHEMA
@@ -274,6 +276,18 @@ def test_top_draws_one_frame_through_a_pipe(windrow: Windrow, tmp_path: Path) ->
     assert [line.split()[:2] for line in told.splitlines() if "holds the watermark" in line] == [["trades", "1"]]
     overview = windrow("top", "--once").stdout
     assert [line.split()[:3] for line in overview.splitlines()[2:]] == [["q/q", "stopped", "2"]]
+
+
+def test_top_says_how_the_alerts_of_the_file_stand(windrow: Windrow, tmp_path: Path) -> None:
+    folder = record_job(tmp_path, [batch(0)])
+    quiet = RuleState("Slow", "info", "orders are slow")
+    firing = RuleState("TooMany", "critical", "too many orders", FIRING, START // 1000, 12.5)
+    folder.replace_atomically(ALERTS, json.dumps({"at": 0, "alerts": [quiet.to_json(), firing.to_json()]}).encode())
+    told = windrow("top", "q.sql", "--once").stdout.splitlines()
+    rows = [line.split() for line in told if "orders" in line]
+    assert [row[:3] for row in rows] == [["TooMany", "firing", "critical"], ["Slow", "quiet", "info"]]
+    assert rows[0][3:] == ["2026-01-05", "09:30:00", "12.5", "too", "many", "orders"]
+    assert " 1 of 2 " in windrow("top", "--once").stdout
 
 
 def test_top_where_nothing_ran(windrow: Windrow) -> None:
