@@ -170,8 +170,8 @@ def _of_copy(stage: Stage, stages: tuple[str, ...]) -> Iterator[str]:
         case Aggregate(name=name):
             if name not in stages:
                 yield f"{_title(stage)} would be needed twice"
-        case FilterProject(limit=limit):
-            if limit is not None:
+        case FilterProject(output=output):
+            if output.limit is not None:
                 yield f"{_title(stage)} has a LIMIT, which counts over both texts"
         case Explode() | SubqueryLookup() | UnionAll() | LoadTable():
             pass
@@ -195,7 +195,7 @@ def _of_statement(stage: Aggregate) -> Iterator[str]:
         yield f"late rows of {name} go to the next open window, which would be one of the other text"
     elif stage.late_stream is not None:
         yield f"late rows of {name} go to {stage.late_stream}, which would have those of both texts"
-    elif stage.limit is not None:
+    elif stage.output.limit is not None:
         yield f"{name} has a LIMIT, which counts over both texts"
 
 

@@ -248,6 +248,6 @@ def _group_columns(old: Job, new: Job, statement: str) -> frozenset[str]:
     for job in (old, new):
         stage = next((each for each in job.stages if each.name == statement), None)
         slots = {name for name, _ in stage.keys} if isinstance(stage, Aggregate) else set()
-        items = stage.items if isinstance(stage, Aggregate) else ()
+        items = stage.output.items if isinstance(stage, Aggregate) else ()
         found.append(frozenset(item.name for item in items if isinstance(item.expr, Slot) and item.expr.name in slots))
     return found[0] & found[1]

@@ -27,7 +27,7 @@ from windrow.model.place import SourceText
 from windrow.model.query import NamedSource, Select, SelectItem
 from windrow.model.statement import CreateFunction, CreateStream, Script, SelectStatement
 from windrow.model.types import STRING, ColumnDef
-from windrow.plan.stages import Expect, FilterProject, Item, Job, PythonFunction, Read, Write
+from windrow.plan.stages import Expect, FilterProject, Item, Job, Output, PythonFunction, Read, Write
 from windrow.spark.compile.constraints import fate_sql
 from windrow.spark.compile.expressions import quote, struct_type, to_sql
 from windrow.spark.compile.python_functions import register_functions
@@ -164,7 +164,7 @@ def _bound(job: Job, stream: str, columns: tuple[ColumnDef, ...], exprs: Mapping
         select = Select((SelectItem(expr, name),), NamedSource(stream))
         stages = compile_script(Script((*functions, create, SelectStatement(select)), source), folder=folder).plan.jobs[0].stages
         match stages:
-            case (Read(), FilterProject(items=(Item(expr=bound),)), Write()) if bound is not None:
+            case (Read(), FilterProject(output=Output(items=(Item(expr=bound),))), Write()) if bound is not None:
                 found[name] = bound
             case _:
                 hint = "SET price = ABS(price)"

@@ -96,14 +96,14 @@ def _projected(
     stage: FilterProject | OverAggregate, given: Flow, slots: Mapping[str, Origins], text: Callable[[Expr], str] = as_written
 ) -> Flow:
     columns = given.columns(slots)
-    visible, texts = _items(stage.items, given, columns, lambda expr: text(_with_subqueries(expr, given)))
+    visible, texts = _items(stage.output.items, given, columns, lambda expr: text(_with_subqueries(expr, given)))
     hidden = {**given.hidden, **_carried(stage, columns)}
     # An item called like a system column takes its place.
     hidden |= {name.lower(): origins for name, origins in visible.items() if name.lower() in given.hidden and name.startswith("_")}
     beside = stage.beside if isinstance(stage, FilterProject) else frozenset()
     shown = {name: origins for name, origins in visible.items() if name.lower() not in beside}
     rows = given.rows | _sorted(stage, columns)
-    return Flow(shown, hidden, rows, texts, given.anything if any(item.expr is None for item in stage.items) else None)
+    return Flow(shown, hidden, rows, texts, given.anything if any(item.expr is None for item in stage.output.items) else None)
 
 
 def _with_subqueries(expr: Expr, given: Flow) -> Expr:
@@ -130,17 +130,19 @@ def _items(
 def _carried(stage: FilterProject | OverAggregate | Aggregate, columns: Columns) -> dict[str, Origins]:
     """The key and the headers of what goes out."""
     found: dict[str, Origins] = {}
-    if stage.key is not None:
-        found["_key"] = origins_of(stage.key, columns)
-    if stage.headers:
-        changed = deciding([each for change in stage.headers for each in (change.key, change.value)], columns, EdgeKind.TRANSFORMATION)
+    if stage.output.key is not None:
+        found["_key"] = origins_of(stage.output.key, columns)
+    if stage.output.headers:
+        changed = deciding(
+            [each for change in stage.output.headers for each in (change.key, change.value)], columns, EdgeKind.TRANSFORMATION
+        )
         found["_headers"] = changed | (columns.of("_headers") or NOTHING)
     return found
 
 
 def _sorted(stage: FilterProject | OverAggregate | Aggregate, columns: Columns) -> Origins:
     """With a LIMIT, the order decides which rows there are."""
-    return deciding(stage.order_by, columns, EdgeKind.SORT)
+    return deciding(stage.output.order_by, columns, EdgeKind.SORT)
 
 
 def _answers(subqueries: tuple[TableSubquery, ...], columns: Columns, flows: Flows) -> dict[str, Origins]:
@@ -177,7 +179,7 @@ def _finished(stage: Aggregate, given: Flow, slots: dict[str, Origins], has_wind
     of_emission = dict.fromkeys(("_emission", "_revision"), through(given.rows, EdgeKind.AGGREGATION))
     given = replace(given, hidden={**given.hidden, **of_emission})
     columns = given.columns(slots)
-    visible, texts = _items(stage.items, given, columns, lambda expr: as_written(with_slots_filled(stage, expr)))
+    visible, texts = _items(stage.output.items, given, columns, lambda expr: as_written(with_slots_filled(stage, expr)))
     hidden = {**given.hidden, **_carried(stage, columns)}
     rows = given.rows | deciding((stage.having,), columns, EdgeKind.FILTER) | _sorted(stage, columns)
     emitted = {name for name in SYSTEM if _is_there(name, has_window)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from windrow.model.expr import Binary, Call, Case, Column, Literal, Node, Slot, transform
-from windrow.plan.stages import Aggregate, Item, Job
+from windrow.plan.stages import Aggregate, Job
 from windrow.sql import render_expr
 
 # From a stage to its new aggregates by their call, and from there to the start of the first window that each has seen whole.
@@ -29,9 +29,7 @@ def _since(stage: Aggregate, begins: Mapping[str, int]) -> Aggregate:
         at = Call("TIMESTAMP_MICROS", (Literal(slots[node.name]),))
         return Case(None, ((Binary(">=", Column("_window_start"), at), node),))
 
-    items = tuple(Item(item.name, None if item.expr is None else transform(item.expr, change)) for item in stage.items)
-    key = None if stage.key is None else transform(stage.key, change)
-    return replace(stage, items=items, key=key, order_by=tuple(transform(each, change) for each in stage.order_by))
+    return replace(stage, output=stage.output.changed(lambda expr: transform(expr, change)))
 
 
 def still_wanted(job: Job, beginnings: Beginnings) -> dict[str, dict[str, int]]:

@@ -161,8 +161,8 @@ def added_columns(before: Stage, after: Aggregate, job: Job) -> tuple[ColumnDef,
     """What the new text puts out and the old does not, with the types that outputs know; those of no known type are of type UNKNOWN."""
     assert isinstance(before, Aggregate)
     types = {column.name: column for column in output_columns(after, job)}
-    had = {item.name for item in before.items}
-    return tuple(types.get(item.name, ColumnDef(item.name, UNKNOWN)) for item in after.items if item.name not in had)
+    had = {item.name for item in before.output.items}
+    return tuple(types.get(item.name, ColumnDef(item.name, UNKNOWN)) for item in after.output.items if item.name not in had)
 
 
 def output_columns(stage: Aggregate, job: Job) -> tuple[ColumnDef, ...]:

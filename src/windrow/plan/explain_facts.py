@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
 from windrow.connectors.outage_options import WAIT
 from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.spec import OptionSpec
 from windrow.model.constraint import Constraint, OnViolation
-from windrow.model.expr import Expr, Node, Slot, SortKey, transform
+from windrow.model.expr import Expr, Node, Slot, transform
 from windrow.model.policies import FieldPolicy, LateAtSource, MissingTime, RowPolicy
 from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, WindowKind
@@ -29,6 +29,7 @@ from windrow.plan.stages import (
     LateRows,
     LoadTable,
     LookupJoin,
+    Output,
     OverAggregate,
     Read,
     Stage,
@@ -149,10 +150,10 @@ def _put_back(expr: Expr, meaning: dict[str, Node], subqueries: tuple[TableSubqu
     return transform(expr, change)
 
 
-def show_item(item: Item, expr: Expr | None) -> str:
-    if expr is None:
+def _show_item(item: Item) -> str:
+    if item.expr is None:
         return "*"
-    text = render_expr(expr)
+    text = render_expr(item.expr)
     return text if text.lower() == item.name.lower() else f"{text} AS {item.name}"
 
 
@@ -215,8 +216,8 @@ def _watermark(stage: Read) -> str:
 
 def _derive(stage: FilterProject) -> Iterator[tuple[str, str]]:
     yield from _where(stage.where)
-    yield "columns", ", ".join(show_item(item, item.expr) for item in stage.items)
-    yield from _closing(stage, stage.key, stage.order_by)
+    yield "columns", _columns(stage.output)
+    yield from _closing(stage, stage.output)
     yield "why", stage.reason
 
 
@@ -228,11 +229,9 @@ def _over_facts(stage: OverAggregate) -> Iterator[tuple[str, str]]:
         yield "keeps", f"{kept} of each {of}" if of else f"{kept} of the stream"
     if stage.qualify is not None:
         yield "qualify", render_expr(with_calls_filled(stage, stage.qualify))
-    yield (
-        "columns",
-        ", ".join(show_item(item, None if item.expr is None else with_calls_filled(stage, item.expr)) for item in stage.items),
-    )
-    yield from _closing(stage, stage.key, stage.order_by)
+    output = stage.output.changed(lambda expr: with_calls_filled(stage, expr))
+    yield "columns", _columns(output)
+    yield from _closing(stage, output)
     yield "why", stage.reason
 
 
@@ -259,15 +258,17 @@ def _where(where: Expr | None) -> Iterator[tuple[str, str]]:
         yield "filter", render_expr(where)
 
 
-def _closing(
-    stage: FilterProject | Aggregate | OverAggregate, key: Expr | None, order_by: tuple[SortKey, ...]
-) -> Iterator[tuple[str, str]]:
-    if key is not None:
-        yield "key", render_expr(key)
-    if order_by:
-        yield "order", ", ".join(render_sort_key(each) for each in order_by)
-    if stage.limit is not None:
-        yield "limit", f"{stage.limit} rows over the life of the stream"
+def _columns(output: Output) -> str:
+    return ", ".join(_show_item(item) for item in output.items)
+
+
+def _closing(stage: FilterProject | Aggregate | OverAggregate, output: Output) -> Iterator[tuple[str, str]]:
+    if output.key is not None:
+        yield "key", render_expr(output.key)
+    if output.order_by:
+        yield "order", ", ".join(render_sort_key(each) for each in output.order_by)
+    if output.limit is not None:
+        yield "limit", f"{output.limit} rows over the life of the stream"
     if stage.is_strict:
         yield "errors", "a division by zero or an impossible cast stops the job"
 
@@ -290,9 +291,9 @@ def _aggregate(stage: Aggregate, job: Job) -> Iterator[tuple[str, str]]:
     yield "remembers", _memory(stage)
     if stage.having is not None:
         yield "having", render_expr(with_slots_filled(stage, stage.having))
-    yield "columns", ", ".join(show_item(item, None if item.expr is None else with_slots_filled(stage, item.expr)) for item in stage.items)
-    order_by = tuple(replace(key, expr=with_slots_filled(stage, key.expr)) for key in stage.order_by)
-    yield from _closing(stage, None if stage.key is None else with_slots_filled(stage, stage.key), order_by)
+    output = stage.output.changed(lambda expr: with_slots_filled(stage, expr))
+    yield "columns", _columns(output)
+    yield from _closing(stage, output)
 
 
 def _window_time(stage: Aggregate, job: Job) -> str:
@@ -329,7 +330,7 @@ def _origin(stage: Stage, job: Job) -> Stage:
     by_name = {each.name: each for each in job.stages}
     current = by_name.get(stage.inputs[0])
     while isinstance(current, SubqueryLookup | Explode | Expect) or (
-        isinstance(current, FilterProject) and not any(i.name.lower() == "_event_time" for i in current.items)
+        isinstance(current, FilterProject) and not any(i.name.lower() == "_event_time" for i in current.output.items)
     ):
         current = by_name.get(current.input)
     return current or stage

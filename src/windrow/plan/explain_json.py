@@ -99,15 +99,15 @@ def _own(stage: Stage) -> dict[str, Any]:
             return {"kind": "read", **_read(stage)}
         case LoadTable(read=read, primary_key=key, refresh=refresh, change=change):
             return {"kind": "load_table", **_read(read), "primary_key": list(key), "refresh_us": refresh, "change": change}
-        case FilterProject(where=where, items=items, beside=beside):
-            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+        case FilterProject(where=where, output=output, beside=beside):
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in output.items]
             return {"kind": "filter_project", "where": _sql(where), "columns": shown, "beside": sorted(beside), **_closing(stage)}
         case Aggregate():
             return _aggregate(stage)
         case WindowRows(of=of, kind=kind, at_once=at_once):
             return {"kind": "window_rows", "of": of, "window": kind.facts(), "at_once": at_once}
-        case OverAggregate(where=where, items=items, over_calls=over_calls, qualify=qualify):
-            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in items]
+        case OverAggregate(where=where, output=output, over_calls=over_calls, qualify=qualify):
+            shown = [{"name": item.name, "expr": "*" if item.expr is None else render_expr(item.expr)} for item in output.items]
             kept = [
                 {
                     "partition_by": [render_expr(key) for key in group.partition_by],
@@ -227,7 +227,7 @@ def _aggregate(stage: Aggregate) -> dict[str, Any]:
             "once": emit_policy.once,
         },
         "having": _filled(stage, stage.having),
-        "columns": [{"name": item.name, "expr": "*" if item.expr is None else _filled(stage, item.expr)} for item in stage.items],
+        "columns": [{"name": item.name, "expr": "*" if item.expr is None else _filled(stage, item.expr)} for item in stage.output.items],
         "state_ttl_us": stage.ttl,
         "keeps_headers": stage.keeps_headers,
         "keeps_time": stage.keeps_time,
@@ -247,15 +247,15 @@ def _subqueries(stage: Aggregate | OverAggregate) -> dict[str, Any]:
 
 
 def _closing(stage: FilterProject | Aggregate | OverAggregate) -> dict[str, Any]:
-    key = None if stage.key is None else _of(stage, stage.key)
-    order_by = stage.order_by
+    key = None if stage.output.key is None else _of(stage, stage.output.key)
+    order_by = stage.output.order_by
     if isinstance(stage, Aggregate):
         order_by = tuple(replace(each, expr=with_slots_filled(stage, each.expr)) for each in order_by)
-    changes = [(_of(stage, each.key), None if each.value is None else _of(stage, each.value)) for each in stage.headers]
+    changes = [(_of(stage, each.key), None if each.value is None else _of(stage, each.value)) for each in stage.output.headers]
     return {
         "key": key,
         "order_by": [render_sort_key(each) for each in order_by],
-        "limit": stage.limit,
+        "limit": stage.output.limit,
         "headers": [{"key": header, "value": value} for header, value in changes],
         "is_strict": stage.is_strict,
     }

@@ -12,7 +12,6 @@ from windrow.plan.stages import (
     Aggregate,
     Explode,
     FilterProject,
-    HeaderChange,
     Item,
     LookupJoin,
     OverAggregate,
@@ -40,14 +39,10 @@ def plan_over(plain: FilterProject, qualify: Expr | None, *, over_groups: bool =
         name=plain.name,
         input=plain.input,
         where=plain.where,
-        items=tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in plain.items),
+        output=plain.output.changed(slots.fill),
         qualify=None if qualify is None else slots.fill(qualify),
-        key=None if plain.key is None else slots.fill(plain.key),
-        headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in plain.headers),
         over_calls=slots.over_calls(),
         is_strict=plain.is_strict,
-        order_by=tuple(replace(key, expr=slots.fill(key.expr)) for key in plain.order_by),
-        limit=plain.limit,
         reason=over_reason(slots.over_calls()),
     )
 
@@ -76,13 +71,13 @@ def _window_columns(name: str, stages: Mapping[str, Stage]) -> frozenset[str]:
     """The columns of a stage, in lower case, that hold a bound of a window whose groups come out together and once."""
     match stages.get(name):
         case Aggregate(
-            window=WindowKind(closes_together=True), emit_policy=EmitPolicy(on_close=True) as emit_policy, lateness=0, items=items
+            window=WindowKind(closes_together=True), emit_policy=EmitPolicy(on_close=True) as emit_policy, lateness=0, output=output
         ):
-            return _handed_on(items, frozenset(WINDOW_BOUNDS)) if emit_policy == EmitPolicy(on_close=True) else frozenset()
+            return _handed_on(output.items, frozenset(WINDOW_BOUNDS)) if emit_policy == EmitPolicy(on_close=True) else frozenset()
         case WindowJoin(window=FixedKind(told_apart_by=bounds)):
             return frozenset(bounds)
-        case FilterProject(input=before, items=items) | OverAggregate(input=before, items=items):
-            return _handed_on(items, _window_columns(before, stages))
+        case FilterProject(input=before, output=output) | OverAggregate(input=before, output=output):
+            return _handed_on(output.items, _window_columns(before, stages))
         case SubqueryLookup(input=before) | Explode(input=before) | WindowRows(input=before):
             return _window_columns(before, stages)
         case LookupJoin(stream=stream):

@@ -35,7 +35,7 @@ def _gives_time(stage: Stage, known: dict[str, Stage]) -> bool:
     """The pairs of a join come in no order of their own, so the sources of a join keep their say."""
     if not isinstance(stage, FilterProject) or isinstance(known.get(stage.input), StreamJoin):
         return False
-    return any(item.name.lower() == "_event_time" and item.expr not in (None, GIVEN_TIME) for item in stage.items)
+    return any(item.name.lower() == "_event_time" and item.expr not in (None, GIVEN_TIME) for item in stage.output.items)
 
 
 def _hands_on(stage: Stage, given: set[str]) -> bool:
@@ -50,7 +50,7 @@ def _hands_on(stage: Stage, given: set[str]) -> bool:
 
 def _is_time_of(source: Aggregate, column: Column) -> bool:
     """Whether a column holds the event time of what a window puts out: its last instant, which Flink calls window_time."""
-    return any(item.name.lower() == column.name.lower() and item.expr in _LAST_INSTANTS for item in source.items)
+    return any(item.name.lower() == column.name.lower() and item.expr in _LAST_INSTANTS for item in source.output.items)
 
 
 def _timed(stage: Aggregate, source: Stage | None, *, is_given: bool) -> Aggregate:

@@ -48,7 +48,7 @@ from windrow.plan.headers import take_header_changes
 from windrow.plan.message_keys import joined_key
 from windrow.plan.over import distinct_qualify, plan_over
 from windrow.plan.sources import duration_option, granularity_of, is_strict
-from windrow.plan.stages import Aggregate, AggregateItem, FilterProject, HeaderChange, Item, OverAggregate, PartialShape, WindowRows
+from windrow.plan.stages import Aggregate, AggregateItem, FilterProject, Item, Output, OverAggregate, PartialShape, WindowRows
 from windrow.plan.time_rules import TimeSpec
 from windrow.windowing.emit_policy import AT_CLOSE, EmitPolicy
 
@@ -65,26 +65,24 @@ def plan_select(name: str, select: Select, options: Options, input_name: str) ->
     keys = _group_keys(select, items)
     is_grouped = bool(keys) or select.window is not None or has_groups(select)
     marked = _marked_key(item.expr for item, source in zip(items, select.items, strict=True) if source.is_primary_key)
-    order_by = tuple(_sort_key(key, items) for key in select.order_by)
+    output = Output(items, marked, tuple(_sort_key(key, items) for key in select.order_by), select.limit, headers)
     if not is_grouped:
         qualify, having = select.qualify, select.having
         if having is not None:
             # Without groups, HAVING is asked of each row: like WHERE, or like QUALIFY where it asks for a call with OVER.
             has_over = any(isinstance(node, Over) for node in walk(having))
             where, qualify = (where, _both(qualify, having)) if has_over else (_both(where, having), qualify)
-        plain = FilterProject(
-            name, input_name, where, items, marked, is_strict(options), order_by, select.limit, headers, "no state: each row by itself"
-        )
+        plain = FilterProject(name, input_name, where, output, is_strict(options), "no state: each row by itself")
         return (plan_over(plain, qualify) if _has_over(select) else plain,)
     if select.window is not None and not has_groups(select):
-        return _plan_window_rows(name, select, options, input_name, items, headers, where, marked, order_by)
+        return _plan_window_rows(name, select, options, input_name, output, where)
     if select.is_distinct and not keys and not any(_has_aggregate(item.expr) for item in items):
         keys = _distinct_keys(select, items)
-    grouped, qualify = _plan_aggregate(name, select, options, input_name, items, headers, where, keys, marked, order_by)
-    repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.items}
+    grouped, qualify = _plan_aggregate(name, select, options, input_name, output, where, keys)
+    repeats = select.is_distinct and not {Slot(slot) for slot, _ in grouped.keys} <= {item.expr for item in grouped.output.items}
     if not repeats and not _has_over(select):
         return (grouped,)
-    return _plan_over_groups(grouped, distinct_qualify(grouped.items) if repeats else qualify)
+    return _plan_over_groups(grouped, distinct_qualify(grouped.output.items) if repeats else qualify)
 
 
 def _distinct_keys(select: Select, items: tuple[Item, ...]) -> tuple[Expr, ...]:
@@ -103,18 +101,15 @@ def _plan_window_rows(
     select: Select,
     options: Options,
     input_name: str,
-    items: tuple[Item, ...],
-    headers: tuple[HeaderChange, ...],
+    output: Output,
     where: Expr | None,
-    marked: Expr | None,
-    order_by: tuple[SortKey, ...],
 ) -> tuple[Selected, ...]:
     """WINDOW without anything to group: windows that hold their rows, the rows taken out again, and what is made of each."""
     assert select.window is not None
-    grouped, _ = _plan_aggregate(f"{name}/windows", select, options, input_name, (), (), where, (), None, ())
+    grouped, _ = _plan_aggregate(f"{name}/windows", select, options, input_name, Output(()), where, ())
     at_once = grouped.emit_policy.every_row
     held = AggregateItem(WINDOW_ROWS, Call(LAST_ROW if at_once else ALL_ROWS))
-    windows = replace(grouped, aggregates=(held,), items=(Item(WINDOW_ROWS, Slot(WINDOW_ROWS)),), having=None, limit=None)
+    windows = replace(grouped, aggregates=(held,), output=Output((Item(WINDOW_ROWS, Slot(WINDOW_ROWS)),)), having=None)
     reason = "each row goes out as it comes" if at_once else "the rows of a window go out together, when it closes"
     rows = WindowRows(f"{name}/windowed", windows.name, input_name, select.window.kind, at_once, reason)
 
@@ -122,26 +117,14 @@ def _plan_window_rows(
         """What goes out has the time of its window; the query itself means that of the row."""
         return Column(ROW_TIME) if isinstance(node, Column) and node.name == "_event_time" else None
 
-    def of_row(expr: Expr | None) -> Expr | None:
-        return None if expr is None else transform(expr, own_time)
+    def of_row(expr: Expr) -> Expr:
+        return transform(expr, own_time)
 
-    changes = tuple(HeaderChange(transform(change.key, own_time), of_row(change.value)) for change in headers)
-    having, qualify = of_row(select.having), of_row(select.qualify)
+    having, qualify = (None if expr is None else of_row(expr) for expr in (select.having, select.qualify))
     has_over = False
     if having is not None and any(isinstance(node, Over) for node in walk(having)):
         qualify, having, has_over = _both(qualify, having), None, True
-    plain = FilterProject(
-        name,
-        rows.name,
-        having,
-        tuple(Item(item.name, of_row(item.expr)) for item in items),
-        of_row(marked),
-        is_strict(options),
-        tuple(transform(key, own_time) for key in order_by),
-        select.limit,
-        changes,
-        "no state: each row by itself",
-    )
+    plain = FilterProject(name, rows.name, having, output.changed(of_row), is_strict(options), "no state: each row by itself")
     return windows, rows, plan_over(plain, qualify, over_groups=True) if _has_over(select) or has_over else plain
 
 
@@ -161,15 +144,9 @@ def _plan_over_groups(grouped: Aggregate, qualify: Expr | None) -> tuple[Aggrega
     inner = replace(
         grouped,
         name=f"{grouped.name}/groups",
-        items=tuple(Item(name, Slot(name)) for name in values),
-        key=None,
-        headers=(),
-        order_by=(),
-        limit=None,
+        output=Output(tuple(Item(name, Slot(name)) for name in values)),
     )
-    plain = FilterProject(
-        grouped.name, inner.name, None, grouped.items, grouped.key, grouped.is_strict, grouped.order_by, grouped.limit, grouped.headers
-    )
+    plain = FilterProject(grouped.name, inner.name, None, grouped.output, grouped.is_strict)
     return inner, plan_over(plain, qualify, over_groups=True)
 
 
@@ -191,20 +168,16 @@ def _plan_aggregate(
     select: Select,
     options: Options,
     input_name: str,
-    items: tuple[Item, ...],
-    headers: tuple[HeaderChange, ...],
+    output: Output,
     where: Expr | None,
     keys: tuple[Expr, ...],
-    marked: Expr | None,
-    order_by: tuple[SortKey, ...],
 ) -> tuple[Aggregate, Expr | None]:
     """The groups, and what QUALIFY asks of them."""
     slots = _Slots(keys)
     window = select.window
     having = None if select.having is None else slots.fill(select.having)
-    finished = tuple(Item(item.name, None if item.expr is None else slots.fill(item.expr)) for item in items)
+    finished = output.changed(slots.fill)
     qualify = None if select.qualify is None else slots.fill(select.qualify)
-    sorted_by = tuple(slots.fill(key) for key in order_by)
     emit_policy, when = _emit_policy(select)
     shape, reason = _partial_shape(window, emit_policy)
     late = (window.late if window else None) or DeadLetterLate()
@@ -222,13 +195,9 @@ def _plan_aggregate(
         when=when,
         partial_shape=shape,
         having=having,
-        items=finished,
-        key=slots.fill(marked) if marked is not None else None,
+        output=finished,
         ttl=duration_option(options, "state.ttl", None),
-        headers=tuple(HeaderChange(slots.fill(c.key), None if c.value is None else slots.fill(c.value)) for c in headers),
         is_strict=is_strict(options),
-        order_by=sorted_by,  # type: ignore[arg-type]  # transform keeps a SortKey a SortKey
-        limit=select.limit,
         is_exact=granularity_of(options) is Granularity.ROW,
         reason=reason,
     )

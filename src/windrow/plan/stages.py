@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from windrow.aggregates import takes_whole_rows
@@ -75,18 +75,39 @@ class HeaderChange:
 
 
 @dataclass(frozen=True)
+class Output:
+    """What a query makes of each of its rows, and which of them go out, in which order."""
+
+    items: tuple[Item, ...]
+    key: Expr | None = None
+    order_by: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    headers: tuple[HeaderChange, ...] = ()
+
+    def changed(self, change: Callable[[Expr], Expr]) -> Output:
+        """The same, with each of its expressions changed."""
+
+        def maybe(expr: Expr | None) -> Expr | None:
+            return None if expr is None else change(expr)
+
+        return replace(
+            self,
+            items=tuple(Item(item.name, maybe(item.expr)) for item in self.items),
+            key=maybe(self.key),
+            order_by=tuple(replace(key, expr=change(key.expr)) for key in self.order_by),
+            headers=tuple(HeaderChange(change(each.key), maybe(each.value)) for each in self.headers),
+        )
+
+
+@dataclass(frozen=True)
 class FilterProject:
     """Filter and project, row by row; nothing is remembered."""
 
     name: str
     input: str
     where: Expr | None
-    items: tuple[Item, ...]
-    key: Expr | None = None
+    output: Output
     is_strict: bool = False
-    order_by: tuple[SortKey, ...] = ()
-    limit: int | None = None
-    headers: tuple[HeaderChange, ...] = ()
     reason: str = ""
     # Items that are system columns of what goes out, and no part of its rows.
     beside: frozenset[str] = frozenset()
@@ -180,17 +201,13 @@ class Aggregate:
     when: tuple[Expr, ...]
     partial_shape: PartialShape
     having: Expr | None
-    items: tuple[Item, ...]
-    key: Expr | None
+    output: Output
     ttl: int | None = None
-    headers: tuple[HeaderChange, ...] = ()
     # Whether the source has headers at all: an emission then has those of its group's last row.
     keeps_headers: bool = False
     # Whether the event time of the last row is kept: there is no window to take it from, and someone reads the emissions.
     keeps_time: bool = False
     is_strict: bool = False
-    order_by: tuple[SortKey, ...] = ()
-    limit: int | None = None
     # Subqueries that are asked about an emission.
     subqueries: tuple[TableSubquery, ...] = ()
     wait: int = 0
@@ -263,12 +280,8 @@ class OverAggregate:
     where: Expr | None
     over_calls: tuple[OverCalls, ...]
     qualify: Expr | None
-    items: tuple[Item, ...]
-    key: Expr | None = None
+    output: Output
     is_strict: bool = False
-    order_by: tuple[SortKey, ...] = ()
-    limit: int | None = None
-    headers: tuple[HeaderChange, ...] = ()
     # Subqueries that are asked about a row with what its calls found.
     subqueries: tuple[TableSubquery, ...] = ()
     wait: int = 0

@@ -99,9 +99,9 @@ def finish_choice(stage: Aggregate) -> Choice:
 def _why_select(stage: Aggregate) -> str:
     reasons = {
         "there is a HAVING": stage.having is not None,
-        "there is an ORDER BY": bool(stage.order_by),
-        "the key is an expression or of several columns": stage.key is not None or len(stage.keys) > 1,
-        "headers go with the emissions": bool(stage.headers) or stage.keeps_headers,
+        "there is an ORDER BY": bool(stage.output.order_by),
+        "the key is an expression or of several columns": stage.output.key is not None or len(stage.keys) > 1,
+        "headers go with the emissions": bool(stage.output.headers) or stage.keeps_headers,
         "the event time of a group is that of its last row": stage.keeps_time,
         "a window starts where a row says": stage.starts_at is not None,
     }

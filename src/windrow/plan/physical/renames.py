@@ -43,14 +43,14 @@ def form_of(item: AggregateItem) -> AggregateForm:
 
 def emission_renames(stage: Aggregate) -> list[tuple[str, str]] | None:
     """(output name, column of the step) for every item, or None where any item is more than that."""
-    is_plain = stage.having is None and not stage.order_by and stage.key is None and len(stage.keys) <= 1
-    if not is_plain or stage.starts_at is not None or stage.headers or stage.keeps_headers or stage.keeps_time:
+    is_plain = stage.having is None and not stage.output.order_by and stage.output.key is None and len(stage.keys) <= 1
+    if not is_plain or stage.starts_at is not None or stage.output.headers or stage.keeps_headers or stage.keeps_time:
         return None
     bare = {item.slot: part_names(item) for item in stage.aggregates if form_of(item).finish in ("{n}", "{s}", "{m}", "{b}", "{v}", "{l}")}
     plain: dict[str, str] = {slot: next(iter(names.values())) for slot, names in bare.items()}
     plain.update({name: name for name, _ in stage.keys})
     renames = []
-    for item in stage.items:
+    for item in stage.output.items:
         match item.expr:
             case Slot(name=name) if name in plain:
                 renames.append((item.name, plain[name]))
@@ -64,7 +64,7 @@ def emission_renames(stage: Aggregate) -> list[tuple[str, str]] | None:
 
 def is_only_renamed(stage: FilterProject, job: Job) -> bool:
     """Whether a statement takes rows that are in the driver, and gives their columns other names."""
-    if stage.where is not None or stage.order_by or stage.key is not None or stage.headers:
+    if stage.where is not None or stage.output.order_by or stage.output.key is not None or stage.output.headers:
         return False
     columns = driver_columns(job.stage(stage.input), job)
     if columns is None:
@@ -77,17 +77,17 @@ def is_only_renamed(stage: FilterProject, job: Job) -> bool:
             and item.expr.name in columns
             and item.name.lower() not in _RESERVED
         )
-        for item in stage.items
+        for item in stage.output.items
     )
 
 
 def driver_columns(stage: Stage, job: Job) -> set[str] | None:
     """The columns of a stage's rows, as far as they are known, if these rows are in the driver; None where they are on the executors."""
     match stage:
-        case Aggregate(items=items):
-            return {*(item.name for item in items), *EMISSION_COLUMNS, *_ALWAYS}
-        case OverAggregate(items=items):
-            return {*(item.name for item in items if item.expr is not None), *_ALWAYS}
+        case Aggregate(output=output):
+            return {*(item.name for item in output.items), *EMISSION_COLUMNS, *_ALWAYS}
+        case OverAggregate(output=output):
+            return {*(item.name for item in output.items if item.expr is not None), *_ALWAYS}
         case IntervalJoin(left=left, right=right) | AsofJoin(left=left, right=right) | WindowJoin(left=left, right=right):
             named = (f"{s.prefix}.{c.name}".lower() if s.prefix is not None else c.name for s in (left, right) for c in s.columns)
             return {*named, *_ALWAYS}
@@ -100,7 +100,7 @@ def driver_columns(stage: Stage, job: Job) -> set[str] | None:
             return set(_ALWAYS)
         case Expect(input=input_name):
             return driver_columns(job.stage(input_name), job)
-        case FilterProject(items=items, limit=limit) if limit is not None or is_only_renamed(stage, job):
-            return {*(item.name for item in items if item.expr is not None), *_ALWAYS}
+        case FilterProject(output=output) if output.limit is not None or is_only_renamed(stage, job):
+            return {*(item.name for item in output.items if item.expr is not None), *_ALWAYS}
         case _:
             return None

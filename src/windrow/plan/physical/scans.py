@@ -11,7 +11,7 @@ from windrow.plan.physical.facts import RunFacts, SourceFacts
 from windrow.plan.physical.spec import Choice
 from windrow.plan.physical.strategies import Accounting, Cache, Scan
 from windrow.plan.sharing import SharedAggregation
-from windrow.plan.stages import Aggregate, FilterProject, Job, Read, StreamJoin, Write
+from windrow.plan.stages import Aggregate, FilterProject, Job, Output, Read, StreamJoin, Write
 
 # Up to so many partitions, their greatest event times are columns of the job that aggregates.
 MOST_CLOCK_COLUMNS = 8
@@ -131,9 +131,11 @@ def sink_counted_stage(job: Job) -> tuple[Read, FilterProject] | None:
     What is computed of a row that does not pass is left to chance, so nothing may be that stops a job or costs a call.
     """
     match job.stages:
-        case (Read(constraints=()) as read, FilterProject(limit=None, order_by=(), is_strict=False) as stage, Write()) if not (
-            job.functions or job.limits
-        ):
+        case (
+            Read(constraints=()) as read,
+            FilterProject(output=Output(limit=None, order_by=()), is_strict=False) as stage,
+            Write(),
+        ) if not (job.functions or job.limits):
             return read, stage
         case _:
             return None

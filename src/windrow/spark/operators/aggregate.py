@@ -208,8 +208,8 @@ class AggregateOperator(Operator[Aggregate]):
         if not emissions.num_rows:
             return
         table = self._finished(emissions, run)
-        flow = Flow(tuple(item.name for item in stage.items), table=table)
-        flow = limited(self.context.spark, flow, stage.limit, run.counters.of(stage.name))
+        flow = Flow(tuple(item.name for item in stage.output.items), table=table)
+        flow = limited(self.context.spark, flow, stage.output.limit, run.counters.of(stage.name))
         assert flow.table is not None
         activity.emitted = kinds_of(flow.table[EMISSION].combine_chunks())
         record_emitted(ledger, stage.statement, flow.table.num_rows, activity.emitted)
@@ -229,7 +229,7 @@ class AggregateOperator(Operator[Aggregate]):
         assert before is not None
         for column in cut.added:
             before = before.append_column(column.name, pa.nulls(before.num_rows, declared_arrow_type(str(column.type))))
-        names = [item.name for item in self.stage.items]
+        names = [item.name for item in self.stage.output.items]
         hidden = [name for name in before.column_names if name not in (*earlier.columns, *names)]
         before = before.select([*names, *hidden])
         if own is None:

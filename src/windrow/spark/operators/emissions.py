@@ -85,26 +85,26 @@ class Finisher:
             f"{arrived} AS `_timestamp`",
             f"{self._key_sql()} AS `_key`",
         )
-        if stage.keeps_headers or stage.headers:
+        if stage.keeps_headers or stage.output.headers:
             last = f"map_from_entries({quote(LAST_HEADERS)})" if stage.keeps_headers else "CAST(NULL AS MAP<STRING, STRING>)"
             frame = frame.selectExpr("*", f"{last} AS `_headers`")
-            frame = frame.selectExpr("*", f"{headers_sql(stage.headers, '`_headers`')} AS {_GOES_WITH}")
+            frame = frame.selectExpr("*", f"{headers_sql(stage.output.headers, '`_headers`')} AS {_GOES_WITH}")
         if stage.having is not None and not may_emit_again(stage):
             frame = frame.where(to_sql(stage.having))
-        if stage.order_by and not stage.emit_policy.every_row:
-            order = ", ".join([quote(END), quote(START), *map(sort_sql, stage.order_by), SEQ])
+        if stage.output.order_by and not stage.emit_policy.every_row:
+            order = ", ".join([quote(END), quote(START), *map(sort_sql, stage.output.order_by), SEQ])
             frame = frame.selectExpr("*", f"row_number() OVER (ORDER BY {order}) AS _rank")
             frame = frame.selectExpr(f"* EXCEPT ({quote(SEQ)})", f"CAST(_rank AS BIGINT) AS {SEQ}").drop("_rank")
-        items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.items if item.expr is not None]
-        names = {item.name.lower() for item in stage.items}
+        items = [f"{to_sql(item.expr)} AS {quote(item.name)}" for item in stage.output.items if item.expr is not None]
+        names = {item.name.lower() for item in stage.output.items}
         rest = [quote(name) for name in (*SYSTEM, "_event_time", "_timestamp", "_key", SEQ) if name not in names]
-        if stage.keeps_headers or stage.headers:
+        if stage.keeps_headers or stage.output.headers:
             rest.append(f"{_GOES_WITH} AS `_headers`")
         return frame.selectExpr(*items, *rest).toArrow().sort_by(SEQ)
 
     def _key_sql(self) -> str:
-        if self._stage.key is not None:
-            return to_sql(self._stage.key)
+        if self._stage.output.key is not None:
+            return to_sql(self._stage.output.key)
         keys = tuple(Slot(name) for name, _ in self._stage.keys if name != self._stage.starts_at)
         return to_sql(joined_key(keys)) if keys else "CAST(NULL AS STRING)"
 

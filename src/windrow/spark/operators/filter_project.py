@@ -48,8 +48,8 @@ class FilterProjectOperator(Operator[FilterProject]):
         else:
             self.took(Projection.SPARK_SELECT, batch)
             flow = filter_project(spark, stage, source)
-        flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
-        if stage.limit is not None:
+        flow = limited(spark, flow, stage.output.limit, batch.counters.of(stage.name))
+        if stage.output.limit is not None:
             record_limited(batch.result.ledger, stage.name, flow)
         batch.flows[stage.name] = flow
 
@@ -101,7 +101,7 @@ def renamed(stage: FilterProject, source: Flow, spark: SparkSession) -> Flow:
     """Rows that are in the driver and only get other names need no Spark job."""
     table = source.as_table(spark)
     columns: dict[str, str] = {}
-    for item in stage.items:
+    for item in stage.output.items:
         match item.expr:
             case None:
                 columns.update({name: name for name in source.columns})
@@ -147,7 +147,7 @@ def project(
     Where ``only`` names a column that is not true, nothing is computed. Columns ``along`` are taken as they are.
     """
     there = set(frame.columns)
-    if stage.order_by:
+    if stage.output.order_by:
         # The order of an emission replaces the order of arrival; the windows of a batch stay apart.
         frame = frame.selectExpr(*(quote(c) for c in frame.columns if c != SEQ), f"{_rank(stage, there)} AS {SEQ}")
     columns = [quote(name) for name in along]
@@ -156,7 +156,7 @@ def project(
     def guarded(sql: str) -> str:
         return sql if only is None else f"CASE WHEN {only} THEN {sql} END"
 
-    for item in stage.items:
+    for item in stage.output.items:
         if item.expr is None:
             columns.extend(quote(name) for name in visible)
             names.extend(visible)
@@ -167,9 +167,9 @@ def project(
             names.append(item.name)
     taken = {name.lower() for name in names}
     columns.extend(quote(name) for name in TRAVELLING if name in frame.columns and name not in taken and name not in ("_key", "_headers"))
-    if "_headers" not in taken and ("_headers" in there or stage.headers):
+    if "_headers" not in taken and ("_headers" in there or stage.output.headers):
         before = "`_headers`" if "_headers" in there else "CAST(NULL AS MAP<STRING, STRING>)"
-        columns.append(f"{guarded(headers_sql(stage.headers, before))} AS `_headers`")
+        columns.append(f"{guarded(headers_sql(stage.output.headers, before))} AS `_headers`")
     if "_key" not in taken:
         columns.append(f"{guarded(_key_sql(stage, there))} AS `_key`")
     return frame.selectExpr(*columns), names
@@ -179,12 +179,12 @@ _SYSTEM_NAMES = {name.lower() for name in (*PROVENANCE, "_event_time")}
 
 
 def _key_sql(stage: FilterProject | OverAggregate, there: set[str]) -> str:
-    if stage.key is not None:
-        return to_sql(stage.key)
+    if stage.output.key is not None:
+        return to_sql(stage.output.key)
     return "`_key`" if "_key" in there else "CAST(NULL AS STRING)"
 
 
 def _rank(stage: FilterProject | OverAggregate, there: set[str]) -> str:
     windows = [quote(name) for name in (END, START) if name in there]
     arrival = [SEQ] if SEQ in there else []
-    return f"CAST(row_number() OVER (ORDER BY {', '.join([*windows, *map(sort_sql, stage.order_by), *arrival])}) AS BIGINT)"
+    return f"CAST(row_number() OVER (ORDER BY {', '.join([*windows, *map(sort_sql, stage.output.order_by), *arrival])}) AS BIGINT)"

@@ -59,7 +59,7 @@ class OverAggregateOperator(Operator[OverAggregate]):
         flow = over_aggregate(stage, ways, spark, kept, rows, source.columns, self.context.tables)
         assert flow.table is not None
         self.context.ledger.record_over(stage, source, rows.num_rows, flow.table.num_rows, ledger)
-        limited_flow = limited(spark, flow, stage.limit, batch.counters.of(stage.name))
+        limited_flow = limited(spark, flow, stage.output.limit, batch.counters.of(stage.name))
         record_limited(ledger, stage.name, limited_flow)
         batch.flows[stage.name] = limited_flow
         if stage.keeps_rows:

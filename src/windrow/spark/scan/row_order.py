@@ -21,8 +21,8 @@ def _asks(stage: Stage, job: Job) -> bool:
             return False
         case Write(connector=connector, input=name):
             return CONNECTORS[connector].is_ordered and not isinstance(job.stage(name), Aggregate)
-        case FilterProject(limit=limit, order_by=order_by):
-            return limit is not None or bool(order_by)
+        case FilterProject(output=output):
+            return output.limit is not None or bool(output.order_by)
         case Aggregate(partial_shape=shape, aggregates=aggregates, is_exact=is_exact):
             return (
                 is_exact
