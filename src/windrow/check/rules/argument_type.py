@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windrow.catalog.functions import Function
+from windrow.catalog.functions import Function, functions
 from windrow.catalog.scope import Scope, is_aggregate
 from windrow.catalog.typing import infer
 from windrow.check.agreement import family, is_number_text, may_be_boolean
@@ -19,6 +19,8 @@ _CONDITIONS = frozenset({"count_if", "bool_and", "every", "bool_or", "some", "an
 _JOINING = frozenset({"string_agg", "listagg"})
 # Functions that compare their arguments, which Spark does within one family of types only.
 _COMPARING = frozenset({"greatest", "least"})
+# Spark makes YEAR(x) of DATE_PART('YEAR', x), and the like of every other field: their arguments are refused alike.
+_PARTS = frozenset({"date_part", "datepart", "extract"})
 
 
 def argument_type(context: Context) -> Iterator[Diagnostic]:
@@ -53,6 +55,12 @@ def _judge(call: Call, known: Function, position: int, arg: Expr, type_: DataTyp
     elif known.takes_number(position) and family(type_) not in ("number", "any") and type_ != INTERVAL and not is_number_text(arg):
         hint = _number_hint(call, known, arg, type_)
         yield Diagnostic("WR222", f"{call.name} needs a number, but {render_expr(arg)} is {type_}", arg.span or call.span, hint)
+    elif call.name.lower() in _PARTS and position == 1 and functions()["year"].refuses_type(0, type_):
+        message = f"{call.name} takes a part of a date or a time, and {render_expr(arg)} is {type_}"
+        hint = (
+            f"make a time of it: TIMESTAMP_MILLIS({render_expr(arg)})" if family(type_) == "number" else f"{known.signature}: {known.doc}"
+        )
+        yield Diagnostic("WR222", message, arg.span or call.span, hint)
     elif known.refuses_type(position, type_):
         message = f"{call.name} does not take {type_} as argument {position + 1}"
         yield Diagnostic("WR222", message, arg.span or call.span, f"{known.signature}: {known.doc}")
