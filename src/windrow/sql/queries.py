@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from windrow.model.expr import Binary, Call, Column, Field, Star
+from windrow.model.expr import Binary, Call, Star
 from windrow.model.options import Options
-from windrow.model.place import Span
 from windrow.model.query import CommonTable, DerivedSource, Query, Select, SelectItem, Union
 from windrow.sql import codes
 from windrow.sql.calls import read_star
 from windrow.sql.clauses import read_clauses
+from windrow.sql.column_lists import read_column_list, with_columns
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Token
 from windrow.sql.groupings import with_groupings
@@ -102,45 +101,10 @@ def _refuse_open_clauses(cursor: Cursor, query: Query, options: Options) -> None
 def _read_common_table(cursor: Cursor) -> CommonTable:
     start = cursor.peek()
     name = cursor.name("the name of a common table, or ( and options,")
-    opened = cursor.peek()
-    columns = cursor.in_parentheses(lambda inner: inner.between_commas(_read_column)) if cursor.at("(") else ()
-    listed = cursor.since(opened) if columns else None
+    columns = read_column_list(cursor)
     cursor.expect("AS")
     query = cursor.in_parentheses(read_query)
-    if columns:
-        query = _renamed(cursor, name, query, columns, listed)
-    return CommonTable(name, query, span=cursor.since(start))
-
-
-def _read_column(cursor: Cursor) -> str:
-    return cursor.name("the name of a column")
-
-
-def _renamed(cursor: Cursor, name: str, query: Query, columns: tuple[str, ...], listed: Span | None) -> Query:
-    """``WITH x (a, b) AS (...)``: the columns of a query under other names."""
-    first = query
-    while isinstance(first, Union):
-        first = first.left
-    if any(isinstance(item.expr, Star) for item in first.items) or len(first.items) != len(columns):
-        many = "*" if any(isinstance(item.expr, Star) for item in first.items) else str(len(first.items))
-        message = f"{name} lists {len(columns)} columns, and its query selects {many}"
-        raise cursor.fault(codes.MISPLACED, message, listed, "list as many names as the query has columns, and no *")
-    own = [item.alias or (item.expr.name if isinstance(item.expr, Column | Field) else None) for item in first.items]
-    named = [f"_column_{number}" if column is None else column for number, column in enumerate(own)]
-    inner = _with_names(query, named)
-    items = tuple(SelectItem(Column(old), new) for old, new in zip(named, columns, strict=True))
-    return Select(items, DerivedSource(inner, name), span=query.span)
-
-
-def _with_names(query: Query, names: Sequence[str]) -> Query:
-    """Items without a name get one, in the part that names the columns of all."""
-    if isinstance(query, Union):
-        return replace(query, left=_with_names(query.left, names))
-    items = tuple(
-        item if item.alias or isinstance(item.expr, Column | Field) else replace(item, alias=name)
-        for item, name in zip(query.items, names, strict=True)
-    )
-    return replace(query, items=items)
+    return CommonTable(name, with_columns(cursor, name, query, columns), span=cursor.since(start))
 
 
 def _read_select(cursor: Cursor, start: Token) -> Query:

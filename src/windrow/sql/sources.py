@@ -8,6 +8,7 @@ from windrow.model.expr import Binary, Call, Column, Exists, Expr, Lambda, Liter
 from windrow.model.query import DerivedSource, Join, JoinKind, LateralView, NamedSource, Select, SelectItem, Source, Within
 from windrow.sql import codes
 from windrow.sql.asof import read_asof_join, starts_asof
+from windrow.sql.column_lists import read_column_list, with_columns
 from windrow.sql.cursor import Cursor
 from windrow.sql.dialect import Kind, Token
 from windrow.sql.layout import render_window
@@ -110,9 +111,8 @@ def _read_unnest(cursor: Cursor, start: Token, is_outer: bool) -> LateralView:
     if cursor.take("WITH", "ORDINALITY"):
         call = _numbered(call)
     alias = cursor.alias()
-    columns: tuple[str, ...] = ()
-    if alias is not None and cursor.at("("):
-        columns = cursor.in_parentheses(lambda inner: inner.between_commas(lambda each: each.name("the name of a column")))
+    listed = read_column_list(cursor) if alias is not None else None
+    columns = () if listed is None else listed.names
     if cursor.take("ON") and not cursor.take("TRUE"):
         raise cursor.fault(codes.SYNTAX, "UNNEST is joined to its own row: ON TRUE", hint="write ON TRUE, and filter in WHERE")
     return LateralView(call, alias, columns, is_outer, span=cursor.since(start))
@@ -132,7 +132,8 @@ def _read_source(cursor: Cursor) -> Source:
         query = cursor.query()
         cursor.expect(")")
         alias = cursor.alias()
-        return DerivedSource(query, alias, span=cursor.since(start))
+        columns = read_column_list(cursor) if alias is not None else None
+        return DerivedSource(with_columns(cursor, alias or "", query, columns), alias, span=cursor.since(start))
     if at_window_table(cursor):
         table = read_window_table(cursor)
         hint = f"write JOIN {quote_name(table.source.name)} ... {render_window(table.window)} once, behind the joins"
@@ -140,6 +141,9 @@ def _read_source(cursor: Cursor) -> Source:
     name = cursor.name("the name of a stream or table")
     as_of = _read_as_of(cursor)
     alias = cursor.alias()
+    if alias is not None and (listed := read_column_list(cursor)) is not None:
+        hint = f"write FROM (SELECT first AS {listed.names[0]}, ... FROM {quote_name(name)}) AS {quote_name(alias)}"
+        raise cursor.fault(codes.FOREIGN, "the columns of a stream keep their names: a query gives them others", listed.span, hint)
     if as_of is None:
         as_of = _read_as_of(cursor)
     # The span is the name alone: that is what a caret about an unknown stream points at.
