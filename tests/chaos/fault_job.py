@@ -14,6 +14,7 @@ from typing import Any
 
 import windrow
 from windrow.connectors.files.sink import FileSink
+from windrow.jobs.output_writers import DroppingWriter, FailoverWriter
 from windrow.jobs.runner import RunningJob
 from windrow.jobs.spill import SpillFolder
 from windrow.spark.state.executor_state import ExecutorState
@@ -34,11 +35,16 @@ BUCKET_POINTS = {
     "rows are in their buckets": (ExecutorState, "gather", "after"),
     "every bucket has stepped": (ExecutorState, "step", "after"),
 }
-SPILL_POINTS = {
+OUTAGE_POINTS = {
     "before rows are spilled": (SpillFolder, "put", "before"),
     "after rows are spilled": (SpillFolder, "put", "after"),
     "rows are delivered, nothing is noted": (SpillFolder, "remove", "before"),
     "delivery is noted, the file is there": (SpillFolder, "_mark", "after"),
+    "the other way is not noted yet": (SpillFolder, "note_elsewhere", "before"),
+    "the other way is noted": (SpillFolder, "note_elsewhere", "after"),
+    "rows went to the other output": (FailoverWriter, "write", "after"),
+    "before rows are dropped": (DroppingWriter, "write", "before"),
+    "after rows are dropped": (DroppingWriter, "write", "after"),
 }
 
 
@@ -48,7 +54,7 @@ def _die(*_: object) -> None:
 
 def arm(point: str, batch: int) -> None:
     """Make the process die when it comes to this point in this batch."""
-    owner, name, when = {**POINTS, **BUCKET_POINTS, **SPILL_POINTS}[point]
+    owner, name, when = {**POINTS, **BUCKET_POINTS, **OUTAGE_POINTS}[point]
     current = {"batch": -1}
     take: Callable[..., Any] = RunningJob._take
     original: Callable[..., Any] = getattr(owner, name)

@@ -1,7 +1,8 @@
-"""Runs a job whose database is away for some batches, and kills its own process at one step: ``python spill_job.py SQL STATE DB POINT``."""
+"""A job whose database is away for some batches, and that kills its own process at one step: ``outage_job.py SQL STATE DB POINT``."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,15 +15,23 @@ from windrow.jobs.runner import RunningJob
 
 # Batches during which the database does not answer, and the step of which batch a kill comes at.
 AWAY = range(2, 5)
-# What is put there is put there during the outage, and delivered afterwards.
+COMMIT = ("before the sinks", "between two sinks", "before the change file", "after the change file", "before Spark's commit")
 KILL_AT = {
-    "before rows are spilled": 3,
-    "after rows are spilled": 3,
-    "before the change file": 3,
-    "after the change file": 3,
-    "before Spark's commit": 3,
-    "rows are delivered, nothing is noted": 5,
-    "delivery is noted, the file is there": 5,
+    # Rows wait during the outage, and are delivered afterwards.
+    "spill": {
+        "before rows are spilled": 3,
+        "after rows are spilled": 3,
+        **dict.fromkeys(COMMIT[2:], 3),
+        "rows are delivered, nothing is noted": 5,
+        "delivery is noted, the file is there": 5,
+    },
+    "failover": {
+        "the other way is not noted yet": 3,
+        "the other way is noted": 3,
+        "rows went to the other output": 3,
+        **dict.fromkeys(COMMIT, 3),
+    },
+    "drop": {"before rows are dropped": 3, "after rows are dropped": 3, **dict.fromkeys(COMMIT, 3)},
 }
 
 
@@ -46,12 +55,14 @@ def main() -> None:
     ledgerdb.install()
     _toggle(Path(database))
     if point != "none":
-        arm(point, KILL_AT[point])
+        arm(point, next(points[point] for points in KILL_AT.values() if point in points))
     jobs = windrow.run(Path(sql).read_text(), mode="until_end", state=state, master="local[2]")
     jobs.await_end()
     status = jobs.status()[0]
     assert status.ledger.is_balanced
-    print(f"spilled {status.ledger.statements['shop'].spilled}, waiting {status.outputs[0].waiting_rows}")
+    account = status.ledger.statements["shop"]
+    counted = {"emitted": account.emitted, "spilled": account.spilled, "unsent": dict(account.unsent)}
+    print(json.dumps({**counted, "waiting": status.outputs[0].waiting_rows}))
 
 
 if __name__ == "__main__":
