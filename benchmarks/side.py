@@ -1,11 +1,14 @@
-"""One side of ``benchmarks.checkouts``: runs queries with the windrow that the environment has, and prints their rates as JSON.
+"""One side of ``benchmarks.checkouts``: runs queries with the windrow that the environment has, and prints as JSON what they cost.
 
-It uses only what every version offers (``windrow.compile``, ``windrow.run``), because it runs in other checkouts, too.
+That is, for each, seconds for a million rows: by the clock, and of processors. It uses only what every version offers
+(``windrow.compile``, ``windrow.run``), because it runs in other checkouts, too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -21,17 +24,17 @@ ROWS_A_FILE = 500_000
 def main() -> None:
     rows, queries, formats = int(sys.argv[1]), sys.argv[2].split(","), sys.argv[3].split(",")
     work = Path(tempfile.gettempdir()) / "windrow-checkouts"
-    rates = {}
+    costs = {}
     for format_ in formats:
         source = _rows(work / f"{format_}-{rows}", format_, rows)
         for query in queries:
             _run(source, format_, WINDOWS[query], work / "run")  # the first run of a process compiles
-            seconds = min(_run(source, format_, WINDOWS[query], work / "run") for _ in range(2))
-            rates[f"{query} {format_}"] = rows / seconds / 1e6
-    print(json.dumps(rates))
+            runs = [_run(source, format_, WINDOWS[query], work / "run") for _ in range(2)]
+            costs[f"{query} {format_}"] = [min(each) / rows * 1e6 for each in zip(*runs, strict=True)]
+    print(json.dumps(costs))
 
 
-def _run(source: Path, format_: str, window: str, work: Path) -> float:
+def _run(source: Path, format_: str, window: str, work: Path) -> tuple[float, float]:
     shutil.rmtree(work, ignore_errors=True)
     sql = f"""CREATE STREAM trades (symbol STRING, price DOUBLE, volume BIGINT, ts BIGINT) WITH ('connector' = 'files', 'path' = '{source}',
         'format' = '{format_}', 'files.per_batch' = '2', 'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis',
@@ -39,11 +42,26 @@ def _run(source: Path, format_: str, window: str, work: Path) -> float:
       CREATE STREAM out AS SELECT symbol, _window_start AS s, COUNT(*) AS n, SUM(volume) AS v, MIN(price) AS low, MAX(price) AS high
         FROM trades GROUP BY symbol WINDOW {window} WITH ('connector' = 'files', 'path' = '{work}/out', 'format' = 'parquet');"""
     compiled = windrow.compile(sql)
-    started = time.monotonic()
+    started, busy = time.monotonic(), _processor_seconds()
     jobs = windrow.run(compiled, mode="once", state=str(work / "state"), spark=_session())
     jobs.await_end()
     assert jobs.status()[0].ledger.is_balanced
-    return time.monotonic() - started
+    return time.monotonic() - started, _processor_seconds() - busy
+
+
+def _processor_seconds() -> float:
+    """Of this process and of all that came of it, Spark's Java and its workers; also of those that have ended."""
+    stats = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The name of a program may hold anything: what follows its last parenthesis is numbers.
+            fields = stat.read_text().rpartition(")")[2].split()
+            stats[int(stat.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    ours, known = {os.getpid()}, 0
+    while len(ours) != known:
+        known = len(ours)
+        ours |= {pid for pid, (parent, _) in stats.items() if parent in ours}
+    return sum(stats[pid][1] for pid in ours) / os.sysconf("SC_CLK_TCK")
 
 
 def _session() -> object:
@@ -55,8 +73,6 @@ def _session() -> object:
 def _rows(folder: Path, format_: str, rows: int) -> Path:
     if (folder / "_DONE").exists():
         return folder
-    import os
-
     import polars as pl
 
     folder.mkdir(parents=True, exist_ok=True)
