@@ -96,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     rest = rest[1:] if rest[:1] == ["--"] else rest
     commands: dict[str, Callable[[], int]] = {
         "demo": lambda: start_windrow(prepare("user"), ["demo", *rest]),
-        "test": lambda: run_tests(with_chromium(with_postgres(prepare("dev"))), rest),
+        "test": lambda: run_tests(with_prometheus(with_chromium(with_postgres(prepare("dev")))), rest),
         "setup": lambda: report_ready(prepare("dev")),
         "run": lambda: start_windrow(prepare("user"), rest),
         "lint": lambda: run_lint(prepare("dev")),
@@ -480,6 +480,14 @@ def with_chromium(environment: Environment) -> Environment:
     """The tests of the page use the browser of the system; without it they are skipped."""
     if not any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
         install_for_tests(environment, "Chromium", "chromium")
+    return environment
+
+
+def with_prometheus(environment: Environment) -> Environment:
+    """A real Prometheus scrapes jobs in the tests, and a real Alertmanager is told of alerts; without them these tests are skipped."""
+    for name, package in (("promtool", "prometheus"), ("prometheus-alertmanager", "prometheus-alertmanager")):
+        if not shutil.which(name):
+            install_for_tests(environment, package.replace("-", " ").title(), package)
     return environment
 
 

@@ -269,9 +269,16 @@ global.trusted-host='a.example'
 # ------------------------------------------------------------------------------------------------ running
 
 
-@pytest.mark.parametrize(("package", "install"), [("postgresql", bootstrap.with_postgres), ("chromium", bootstrap.with_chromium)])
+@pytest.mark.parametrize(
+    ("packages", "install"),
+    [
+        (["postgresql"], bootstrap.with_postgres),
+        (["chromium"], bootstrap.with_chromium),
+        (["prometheus", "prometheus-alertmanager"], bootstrap.with_prometheus),
+    ],
+)
 def test_what_the_tests_need_is_installed_where_that_is_possible(
-    package: str, install: Callable[[Environment], Environment], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    packages: list[str], install: Callable[[Environment], Environment], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []
 
@@ -285,8 +292,9 @@ def test_what_the_tests_need_is_installed_where_that_is_possible(
     monkeypatch.setattr(bootstrap.java(), "root_prefix", lambda: None)
     environment = Environment(Path("x"), {})
     assert install(environment) is environment
-    assert asked == [package]
-    assert f"sudo apt-get install -y {package}" in capsys.readouterr().err
+    assert asked == packages
+    told = capsys.readouterr().err
+    assert all(f"sudo apt-get install -y {package}\n" in told for package in packages)
 
 
 def test_the_tests_run_even_after_a_failed_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
