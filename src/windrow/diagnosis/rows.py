@@ -9,9 +9,25 @@ from typing import Any
 from windrow.diagnosis.tuning import rounded_up
 from windrow.diagnosis.windows import sources_of
 from windrow.model.fate import Fate
-from windrow.observe.batch_record import BatchRecord
+from windrow.observe.batch_record import BatchRecord, OperatorRecord
 from windrow.observe.spelling import show_seconds, show_time
-from windrow.plan.stages import Aggregate, Job, Read
+from windrow.plan.stages import (
+    Aggregate,
+    Expect,
+    FilterProject,
+    InsertUnion,
+    IntervalJoin,
+    Job,
+    LateRows,
+    LoadTable,
+    LookupJoin,
+    Read,
+    Stage,
+    SubqueryLookup,
+    UnionAll,
+    Write,
+)
+from windrow.plan.stream_joins import AsofJoin, WindowJoin
 from windrow.sql.durations import show_duration
 
 
@@ -74,30 +90,94 @@ def _replay(letter: Mapping[str, Any]) -> Iterator[str]:
         yield f"windrow dead-letters replay FILE --id {letter['id']} feeds it to the job once more"
 
 
+# Whose rows are those that came, one for one: what they let through comes to the next statement.
+_ROW_BY_ROW = (FilterProject, SubqueryLookup, UnionAll, InsertUnion, Expect)
+_JOINS = (LookupJoin, IntervalJoin, AsofJoin, WindowJoin)
+
+
 def why_taken(job: Job, read: Read, record: BatchRecord | None, batch: int) -> list[str]:
-    """Of a row that a batch read and that no dead letter has."""
+    """Of a row that a batch read and that no dead letter has. Rows are counted and not kept, so some fates can only be narrowed down."""
     lines = [f"read by batch {batch}; it is no dead letter"]
     if record is None:
         return [*lines, "the record of that batch is gone: only the newest are kept"]
     own = record.operator(read.name)
-    dropped = sum(own.dropped.values())
-    lines.append(
-        f"of the {own.rows_in or 0:,} rows of {read.name} in that batch, {own.passed or 0:,} were passed on"
-        + (f", {dropped:,} dropped" if dropped else "")
-    )
+    passed, dropped = own.passed or 0, sum(own.dropped.values())
+    told = f"of the {own.rows_in or 0:,} rows of {read.name} in that batch, {passed:,} were passed on"
+    if not dropped:
+        return [*lines, told, *_fates(job, read, record)]
+    lines.append(f"{told}, {_dropped(own)}")
+    if not passed:
+        return [*lines, "so it was dropped"]
+    return [*lines, "whether it was dropped cannot be told without the row itself; if it was not:", *_fates(job, read, record)]
+
+
+def _fates(job: Job, read: Read, record: BatchRecord) -> Iterator[str]:
+    """What became of the row at each statement that it came to for certain."""
+    came = {read.name}
     for stage in job.stages:
-        if read.name not in stage.inputs:
+        if not came.intersection(stage.inputs) or isinstance(stage, LateRows | LoadTable):
             continue
-        one = record.operator(stage.name)
-        if one.rows_in is None:
-            continue
-        if not one.filtered and not one.dropped:
-            lines.append(f"{stage.name} filtered and dropped none of its {one.rows_in:,}: it took the row")
+        own = record.operator(stage.name)
+        if isinstance(stage, Write):
+            yield f"written to {stage.connector}, as a row of {stage.input}"
+        elif own.rows_in is None or own.passed is None:
+            if not isinstance(stage, _ROW_BY_ROW):
+                yield f"{stage.name}: not counted in that batch"
         else:
-            fates = [
-                f"{one.passed or 0:,} taken",
-                f"{one.filtered:,} filtered out",
-                *(f"{count:,} dropped with {code}" for code, count in one.dropped.items()),
-            ]
-            lines.append(f"{stage.name}: {', '.join(fates)} of {one.rows_in:,}; which of these the row was needs the row itself")
-    return lines
+            yield _fate(stage, own)
+        if isinstance(stage, _ROW_BY_ROW) and _lets_all_through(stage, own):
+            came.add(stage.name)
+
+
+def _lets_all_through(stage: Stage, own: OperatorRecord) -> bool:
+    """Whether every row went on that was not set aside, as far as that was counted."""
+    if isinstance(stage, FilterProject) and stage.output.limit is not None:
+        return False
+    is_counted = own.rows_in is not None and own.passed is not None
+    return not own.filtered and not own.dropped and (is_counted or not isinstance(stage, FilterProject | Expect))
+
+
+def _fate(stage: Stage, own: OperatorRecord) -> str:
+    """The row is none of those that the statement set aside, for these are letters: its fate is one of the others."""
+    passed, dropped, dead = own.passed or 0, sum(own.dropped.values()), sum(own.dead.values())
+    rows = own.rows_in or 0
+    word = _taken_as(stage)
+    late = f", {own.late_corrected:,} of them late, as corrections" if own.late_corrected else ""
+    late += f", {own.late_included:,} of them late, into the next window" if own.late_included else ""
+    if not own.filtered and not dropped:
+        return (
+            f"{stage.name}: {word}, like each of its {rows:,} rows"
+            + (f" but {dead:,} dead {'letter' if dead == 1 else 'letters'}" if dead else "")
+            + late
+        )
+    where = _where(stage)
+    if not passed and not dropped:
+        return f"{stage.name}: filtered out, like all of its {rows:,} rows{where}"
+    if not passed and not own.filtered:
+        return f"{stage.name}: dropped, like all of its {rows:,} rows: {_dropped(own)}"
+    known = [f"{passed:,} {word}{late}"]
+    if own.filtered:
+        known.append(f"{own.filtered:,} filtered out{where}")
+    if dropped:
+        known.append(_dropped(own))
+    return f"{stage.name}: cannot be told without the row itself; of its {rows:,} rows " + ", ".join(known)
+
+
+def _taken_as(stage: Stage) -> str:
+    if isinstance(stage, Aggregate):
+        return "aggregated"
+    return "passed on" if isinstance(stage, _ROW_BY_ROW) else "joined" if isinstance(stage, _JOINS) else "taken"
+
+
+def _dropped(own: OperatorRecord) -> str:
+    meanings = {fate.code: fate.meaning for fate in Fate}
+    return ", ".join(f"{count:,} dropped with {code} ({meanings.get(code, code)})" for code, count in sorted(own.dropped.items()))
+
+
+def _where(stage: Stage) -> str:
+    where = getattr(stage, "where", None)
+    if where is None:
+        return ""
+    from windrow.sql import render_expr
+
+    return f" by WHERE {render_expr(where)}"

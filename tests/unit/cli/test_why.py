@@ -19,8 +19,9 @@ from tests.unit.cli.conftest import Windrow
 from tests.unit.cli.recorded import SECOND, SQL, START, batch, job_of, record_job
 from windrow.jobs.alert_watch import ALERTS
 from windrow.jobs.identity import LETTERS, STATE
+from windrow.model.fate import Fate
 from windrow.observe.alerts import FIRING, RuleState
-from windrow.observe.batch_record import BatchRecord, JobNote, PartitionRecord, SourceRecord, StatementRecord
+from windrow.observe.batch_record import BatchRecord, JobNote, OperatorRecord, PartitionRecord, SourceRecord, StatementRecord
 from windrow.observe.ledger import Account, Ledger
 from windrow.spark.execution.dead_letters import SCHEMA
 from windrow.spark.operators.state_columns import column_meanings
@@ -176,8 +177,65 @@ def test_a_row_that_is_no_letter_is_found_by_the_offsets(windrow: Windrow, tmp_p
     assert done.stdout.splitlines() == [
         "read by batch 1; it is no dead letter",
         "of the 10 rows of trades in that batch, 9 were passed on",
-        "candles: 6 taken, 2 filtered out of 9; which of these the row was needs the row itself",
+        "candles: cannot be told without the row itself; of its 9 rows 6 aggregated, 2 filtered out by WHERE price > 1",
     ]
+
+
+CHAIN = SQL.replace(
+    "CREATE STREAM candles", "CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 1;\nCREATE STREAM candles"
+)
+CHAIN = CHAIN.replace("FROM trades WHERE price > 1 GROUP", "FROM dear GROUP")
+
+
+def _counted(name: str, rows: int, passed: int, **more: object) -> OperatorRecord:
+    return replace(OperatorRecord(name, rows_in=rows, passed=passed), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("operators", "told"),
+    [
+        (
+            (
+                _counted("trades", 10, 9, dead={"WR701": 1}),
+                _counted("dear", 9, 9),
+                _counted("candles", 9, 8, dead={"WR705": 1}, late_corrected=2),
+            ),
+            [
+                "of the 10 rows of trades in that batch, 9 were passed on",
+                "dear: passed on, like each of its 9 rows",
+                "candles: aggregated, like each of its 9 rows but 1 dead letter, 2 of them late, as corrections",
+            ],
+        ),
+        (
+            (_counted("trades", 9, 9), _counted("dear", 9, 0, filtered=9), _counted("candles", 0, 0)),
+            ["of the 9 rows of trades in that batch, 9 were passed on", "dear: filtered out, like all of its 9 rows by WHERE price > 1"],
+        ),
+        (
+            (_counted("trades", 9, 9), _counted("dear", 9, 9), _counted("candles", 9, 0, dropped={"WR705": 9})),
+            [
+                "of the 9 rows of trades in that batch, 9 were passed on",
+                "dear: passed on, like each of its 9 rows",
+                "candles: dropped, like all of its 9 rows: 9 dropped with WR705 (every window that the row belongs to has closed for good)",
+            ],
+        ),
+        (
+            (_counted("trades", 9, 0, dropped={"WR704": 9}), _counted("dear", 0, 0), _counted("candles", 0, 0)),
+            [
+                f"of the 9 rows of trades in that batch, 0 were passed on, 9 dropped with WR704 ({Fate.FUTURE.meaning})",
+                "so it was dropped",
+            ],
+        ),
+    ],
+)
+def test_the_fate_of_a_row_is_told_as_far_as_the_counts_go(
+    windrow: Windrow, tmp_path: Path, operators: tuple[OperatorRecord, ...], told: list[str]
+) -> None:
+    folder = record_job(tmp_path, [batch(0, operators=operators), batch(1, operators=operators)], sql=CHAIN)
+    _offsets(folder, 0, 10)
+    _offsets(folder, 1, 20)
+    done = windrow("why", "row", "q.sql", "trades", "0", "17")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[1:] == told
 
 
 def test_a_row_that_is_not_read_yet(windrow: Windrow, tmp_path: Path) -> None:
