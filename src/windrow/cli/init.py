@@ -19,13 +19,24 @@ def init(folder: Folder = None, preset: Preset = None) -> None:
     is_asking = preset is None and sys.stdin.isatty()
     chosen = _known(_asked() if is_asking else preset)
     place = Path(typer.prompt("folder", default=chosen) if is_asking and folder is None else folder or ".")
-    written = write_project(chosen, place)
+    written = [*write_project(chosen, place), *_write_watching(place)]
     print(f"{len(written)} files of {chosen} in {place}: {', '.join(sorted(written))}\n")
     if place != Path():
         print(f"  cd {place}")
     print("  windrow run . --env dev     the queries over made-up rows")
     print("  windrow test .              its cases")
     print("  windrow config show         what holds, and why")
+
+
+def _write_watching(folder: Path) -> list[str]:
+    """The board and the rules of what the project runs: the same as ``windrow ops`` prints. Gives their paths."""
+    from windrow.cli.ops import board_text, rules_text
+    from windrow.presets import BOARD, RULES
+
+    made = {BOARD: board_text(str(folder)), RULES: rules_text(str(folder))}
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return list(made)
 
 
 def _asked() -> str:

@@ -24,6 +24,9 @@ PRESETS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Made of the queries of a project, once they are there.
+BOARD, RULES = "dashboard.json", "alerts.yml"
+
 
 def files_of(preset: str) -> dict[str, str]:
     """The text of each file by its path in the project.
@@ -40,7 +43,7 @@ def files_of(preset: str) -> dict[str, str]:
 def write_project(preset: str, folder: Path) -> list[str]:
     """Write the files of a preset, and none at all where one of them would be written over. Gives their paths."""
     files = files_of(preset)
-    there = [name for name in files if (folder / name).exists()]
+    there = [name for name in (*files, BOARD, RULES) if (folder / name).exists()]
     if there:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise UsageError(

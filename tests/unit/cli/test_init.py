@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.unit.cli.conftest import Windrow
+from windrow.cli.ops import board_text, rules_text
 from windrow.cli.project import chosen_for, compile_chosen
 from windrow.connectors.generator.fields import validate_fields
 from windrow.connectors.generator.settings import check_settings
 from windrow.model.statement import CreateStream
-from windrow.presets import PRESETS, files_of
+from windrow.observe.promql_text import read_promql
+from windrow.presets import BOARD, PRESETS, RULES, files_of
 from windrow.testing import load_cases
 from windrow.testing.runner import script_of
 
@@ -80,3 +84,29 @@ def test_the_made_up_rows_of_a_project_can_be_made(windrow: Windrow, preset: str
             assert [*validate_fields(stream.columns, options), *check_settings(options)] == []
             made += 1
     assert made
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_project_has_a_board_and_alerts_of_what_it_runs(windrow: Windrow, preset: str) -> None:
+    windrow("init", "here", "--preset", preset)
+    assert Path("here", BOARD).read_text() == board_text("here")
+    assert Path("here", RULES).read_text() == rules_text("here")
+    board = json.loads(Path("here", BOARD).read_text())
+    assert board["title"] == "Windrow: here"
+    _, own = yaml.safe_load(Path("here", RULES).read_text())["groups"]
+    told = {rule["alert"] for rule in own["rules"]}
+    shown = " ".join(target["expr"] for panel in board["panels"] for target in panel.get("targets", ()))
+    for path in Path("here", "queries").iterdir():
+        plan = compile_chosen(str(path), chosen_for(str(path), "dev")).plan
+        assert plan.alerts, f"{path.name} has no alert"
+        assert {alert.name for alert in plan.alerts} <= told
+        assert all(metric.name in shown for _, metric in plan.metrics)
+    for rule in own["rules"]:
+        read_promql(rule["expr"])
+
+
+def test_a_board_that_is_there_is_not_written_over(windrow: Windrow) -> None:
+    Path(BOARD).write_text("mine")
+    done = windrow("init", "--preset", "web")
+    assert "[WR548] dashboard.json would be written over" in done.stderr
+    assert [path.name for path in Path().iterdir()] == [BOARD]

@@ -1,4 +1,12 @@
 -- Two versions of a prompt on each model, every hour: mean scores with 95 % intervals, and whether they differ.
+-- @metric: llm_experiments_decided_total
+-- @metric_help: hours in which two prompts differed
+-- @metric_labels: model
+-- @metric_condition: verdict IN ('a is better', 'b is better')
+-- @alert: PromptsDiffer
+-- @alert_condition: INCREASE(llm_experiments_decided_total, '2h') > 0
+-- @alert_level: info
+-- @alert_text: one of two prompts is better: the stream experiments says which
 CREATE STREAM experiments AS
 SELECT model, _window_start AS since,
        COUNT(score) FILTER (WHERE prompt = 'a') AS n_a, COUNT(score) FILTER (WHERE prompt = 'b') AS n_b,
