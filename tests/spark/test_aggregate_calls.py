@@ -24,7 +24,7 @@ _SUMS = {"VAR_POP", "STDDEV", "STDDEV_POP", "SKEWNESS", "BIT_OR", "BIT_XOR"} | {
 def test_what_the_checks_let_pass_runs(spark: SparkSession, name: str) -> None:
     good = [call for call in dict.fromkeys(calls(name)) if accepted(call)]
     items = ", ".join(f"{call} AS c{number}" for number, call in enumerate(good))
-    source = "CREATE STREAM t (n BIGINT, x DOUBLE, s STRING, b BOOLEAN) WITH ('connector' = 'memory')"
+    source = "CREATE STREAM t (n BIGINT, x DOUBLE, s STRING, b BOOLEAN, h BINARY) WITH ('connector' = 'memory')"
     sql = f"{source}; SELECT {items} FROM t WINDOW TUMBLING(1m)"
     verdict = CaseRunner(spark).run(Case(name, sql, None, {"t": _ROWS}, [{}], batches="single"))
     assert verdict.passed, verdict.message

@@ -82,6 +82,11 @@ def orders_its_value(call: Call) -> bool:
     return bool(call.within_group) and call.name.upper() in ("PERCENTILE_CONT", "PERCENTILE_DISC", "MODE")
 
 
+def let(name: str, value: str, body: str) -> str:
+    """SQL in which a value is named once and used often."""
+    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
+
+
 def total(name: str) -> Callable[[Columns], pl.Expr]:
     """Sum that is NULL, not 0, where every partial is NULL."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.aggregates import approximate, basic, distinct, geometric, histogram, moments, ordered, quantiles, series
+from windrow.aggregates import approximate, basic, distinct, geometric, histogram, moments, ordered, quantiles, series, sketches
 from windrow.aggregates.base import Aggregate, FormOfCall
 from windrow.model.expr import Call
 from windrow.plugins import AGGREGATES as GROUP
@@ -74,6 +74,10 @@ AGGREGATES: dict[str, Aggregate | FormOfCall] = {
     "PERCENTILE_DISC": quantiles.percentile_disc,
     "PERCENTILE_APPROX": approximate.percentile,
     "APPROX_PERCENTILE": approximate.percentile,
+    "PERCENTILE_SKETCH": sketches.percentile_sketch,
+    "HLL_SKETCH_AGG": sketches.hll_sketch,
+    "HLL_UNION_AGG": sketches.hll_union,
+    "APPROX_TOP_K": sketches.top_k,
     "HISTOGRAM": histogram.histogram,
     "EWMA": series.EWMA,
     "ZSCORE": series.ZSCORE,
@@ -111,7 +115,7 @@ _OF_WHOLE_ROWS: dict[str, Aggregate] = {ALL_ROWS: ordered.ROWS_OF_WINDOW, LAST_R
 # DISTINCT changes nothing for these.
 _INDIFFERENT = frozenset(
     "MIN MAX DELTA BOOL_AND BOOL_OR EVERY SOME ANY BIT_AND BIT_OR COLLECT_SET COUNT_DISTINCT APPROX_COUNT_DISTINCT FIRST FIRST_VALUE "
-    "EARLIEST EARLIEST_BY_OFFSET ANY_VALUE MIN_BY MAX_BY".split()
+    "HLL_SKETCH_AGG HLL_UNION_AGG EARLIEST EARLIEST_BY_OFFSET ANY_VALUE MIN_BY MAX_BY".split()
 )
 
 

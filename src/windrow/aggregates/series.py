@@ -5,18 +5,13 @@ The values are kept while the group is, as those of a median are, so that neithe
 
 from __future__ import annotations
 
-from windrow.aggregates.base import Aggregate, Part, Signature, gathered
+from windrow.aggregates.base import Aggregate, Part, Signature, gathered, let
 from windrow.model.types import BOOLEAN, DOUBLE
 
 _ROW = "CASE WHEN {0} IS NOT NULL THEN struct({time} AS t, {batch} AS b, {seq} AS s, CAST({0} AS DOUBLE) AS v) END"
 _SERIES = (Part("l", f"collect_list({_ROW}){{over}}", gathered("l")),)
 _SORTED = "array_sort({l})"
 _VALUES = f"transform({_SORTED}, e -> e.v)"
-
-
-def _let(name: str, value: str, body: str) -> str:
-    """A value that is named once and used often."""
-    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
 
 
 def _sum(values: str, of: str) -> str:
@@ -26,8 +21,8 @@ def _sum(values: str, of: str) -> str:
 def _against_the_others(body: str) -> str:
     """``body`` over the last value ``x``, and mean ``m`` and deviation ``d`` of those before it; NULL where these are fewer than two."""
     deviation = f"sqrt({_sum('o', '(x - m) * (x - m)')} / (size(o) - 1))"
-    others = _let("m", f"{_sum('o', 'x')} / size(o)", _let("d", deviation, _let("x", "element_at(v, -1)", body)))
-    return _let("v", _VALUES, f"CASE WHEN size(v) > 2 THEN {_let('o', 'slice(v, 1, size(v) - 1)', others)} END")
+    others = let("m", f"{_sum('o', 'x')} / size(o)", let("d", deviation, let("x", "element_at(v, -1)", body)))
+    return let("v", _VALUES, f"CASE WHEN size(v) > 2 THEN {let('o', 'slice(v, 1, size(v) - 1)', others)} END")
 
 
 def _series(finish: str, text: str, doc: str, example: tuple[str, str], *, count: int = 1, is_truth: bool = False) -> Aggregate:
@@ -36,7 +31,7 @@ def _series(finish: str, text: str, doc: str, example: tuple[str, str], *, count
 
 
 EWMA = _series(
-    _let("v", _VALUES, "CASE WHEN size(v) > 0 THEN aggregate(slice(v, 2, size(v)), v[0], (a, x) -> a + CAST({1} AS DOUBLE) * (x - a)) END"),
+    let("v", _VALUES, "CASE WHEN size(v) > 0 THEN aggregate(slice(v, 2, size(v)), v[0], (a, x) -> a + CAST({1} AS DOUBLE) * (x - a)) END"),
     "ewma(expr, weight)",
     "the exponentially weighted moving average in event time, which gives each value this weight and what was before it the rest",
     ("ewma(w, 0.5)", "7.25"),

@@ -11,6 +11,7 @@ from windrow.catalog.numeric import common_type
 from windrow.model.expr import Call, Column, Node
 from windrow.model.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -25,6 +26,7 @@ from windrow.model.types import (
     DataType,
     Decimal,
     Map,
+    Struct,
 )
 from windrow.model.window_kinds import BOUND_PREFIXES
 
@@ -89,6 +91,11 @@ def _of_shares(share: int, value: ReturnRule) -> ReturnRule:
     return returns
 
 
+def _items(args: Sequence[DataType]) -> DataType:
+    """Frequent items with their counts."""
+    return Array(Struct((("item", args[0]), ("count", BIGINT)))) if args else UNKNOWN
+
+
 def _by_count(two: DataType, three: DataType) -> ReturnRule:
     """DATEADD(ts, 1) counts days and DATEADD(HOUR, 1, ts) units; variant_get(v, path, 'int') is a value and no variant."""
     return lambda args: three if len(args) == 3 else two
@@ -134,6 +141,17 @@ OWN_FUNCTIONS: tuple[Function, ...] = (
         is_variadic=True,
         numbers=(0,),
     ),
+    replace(
+        _own(
+            "percentile_sketch",
+            "percentile_sketch(expr, p[, error])",
+            "the interpolated percentile, off by at most this share of its value (0.01 if not given), in a few kilobytes",
+            (2, 3),
+            _of_shares(1, _fixed(DOUBLE)),
+            _AGGREGATE,
+        ),
+        numbers=(0,),
+    ),
     _own("earliest", "earliest(expr)", "the first value in event time", (1,), same_as(0), _AGGREGATE),
     _own("latest", "latest(expr)", "the last value in event time", (1,), same_as(0), _AGGREGATE),
     _own("earliest_by_offset", "earliest_by_offset(expr)", "the first value that arrived, as FIRST", (1,), same_as(0), _AGGREGATE),
@@ -169,7 +187,9 @@ _RETURNS: dict[str, ReturnRule] = {
     "count": _fixed(BIGINT), "count_if": _fixed(BIGINT),
     "approx_count_distinct": _fixed(BIGINT), "min": same_as(0), "max": same_as(0), "first": same_as(0), "last": same_as(0),
     "first_value": same_as(0), "last_value": same_as(0), "any_value": same_as(0), "min_by": same_as(0), "max_by": same_as(0),
-    "mode": _last_type, "lag": same_as(0), "lead": same_as(0), "nth_value": same_as(0), "nullif": same_as(0), "abs": same_as(0),
+    "approx_top_k": _items, "hll_sketch_agg": _fixed(BINARY), "hll_union_agg": _fixed(BINARY), "hll_union": _fixed(BINARY),
+    "hll_sketch_estimate": _fixed(BIGINT), "mode": _last_type,
+    "lag": same_as(0), "lead": same_as(0), "nth_value": same_as(0), "nullif": same_as(0), "abs": same_as(0),
     "negative": same_as(0), "positive": same_as(0), "row_number": _fixed(INT), "rank": _fixed(INT), "dense_rank": _fixed(INT),
     "ntile": _fixed(INT), "percent_rank": _fixed(DOUBLE), "cume_dist": _fixed(DOUBLE), "percentile_cont": _of_shares(0, _fixed(DOUBLE)),
     "percentile": _of_shares(1, _fixed(DOUBLE)), "percentile_approx": _of_shares(1, same_as(0)),
@@ -224,6 +244,10 @@ _WITHIN_GROUP = frozenset({"percentile_cont", "percentile_disc"})
 _SHARES = {"percentile": 1, "percentile_approx": 1, "approx_percentile": 1, "percentile_cont": 0, "percentile_disc": 0}
 # Spark writes these as operators too, which the dialect has not.
 _SIGNATURES = {name: f"{name}(base, places)" for name in ("shiftleft", "shiftright", "shiftrightunsigned")}
+# What a sketch of distinct values takes: no fractions, times or nested values.
+_NOT_HASHED = frozenset({"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL(10,2)", "DATE", "TIMESTAMP", "ARRAY<INT>", "MAP<STRING,INT>", "STRUCT"})
+_NO_SKETCH = _NOT_HASHED | {"TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"}
+_REFUSED = {"hll_sketch_agg": (_NOT_HASHED,), **dict.fromkeys(("hll_union_agg", "hll_sketch_estimate"), (_NO_SKETCH,))}
 # Probing tells wrong of these: it knows arrays of numbers only, and of calls with several forms the shortest.
 _UNTOLD = frozenset(
     "inline inline_outer flatten map_from_entries decode make_timestamp make_timestamp_ltz make_timestamp_ntz try_make_timestamp "
@@ -252,4 +276,6 @@ def _refused(name: str, spark: Function) -> tuple[frozenset[str], ...]:
     """Which types an argument cannot have."""
     if name in _UNTOLD:
         return ()
+    if name in _REFUSED:
+        return _REFUSED[name]
     return tuple(frozenset() if _SHARES.get(name) == position else types for position, types in enumerate(spark.refuses))

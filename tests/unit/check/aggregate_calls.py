@@ -9,11 +9,14 @@ from windrow.aggregates.registry import AGGREGATES
 from windrow.catalog import Relation, build_catalog
 from windrow.catalog.functions import Function, function
 from windrow.check import check
-from windrow.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, ColumnDef
+from windrow.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, STRING, ColumnDef
 from windrow.sql import parse
 
 ROWS = Relation(
-    "t", "stream", (ColumnDef("n", BIGINT), ColumnDef("x", DOUBLE), ColumnDef("s", STRING), ColumnDef("b", BOOLEAN)), is_known=True
+    "t",
+    "stream",
+    (ColumnDef("n", BIGINT), ColumnDef("x", DOUBLE), ColumnDef("s", STRING), ColumnDef("b", BOOLEAN), ColumnDef("h", BINARY)),
+    is_known=True,
 )
 KINDS = (
     "n",
@@ -31,7 +34,7 @@ KINDS = (
     "CAST(NULL AS DOUBLE)",
     "CAST(NULL AS STRING)",
 )
-_DEFAULTS = ("n", "x", "s", "b", "0.5", "','", "100")
+_DEFAULTS = ("n", "x", "s", "b", "0.5", "','", "100", "h")
 _MOST_ARGUMENTS = 3
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from windrow.aggregates.approximate import LEAST_DEVIATION
+from windrow.aggregates.sketches import GREATEST_ERROR, LEAST_ERROR, MOST_TRACKED, SHOWN, TRACKED
 from windrow.catalog.names import closest
 from windrow.check.blocks import Context
 from windrow.errors import Diagnostic
@@ -15,7 +16,14 @@ from windrow.sql import render_expr
 from windrow.sql.words import UNIT_SPELLINGS, UNITS
 
 # Where each function has its share of rows.
-_SHARES = {"percentile_cont": 0, "percentile_disc": 0, "percentile": 1, "percentile_approx": 1, "approx_percentile": 1}
+_SHARES = {
+    "percentile_cont": 0,
+    "percentile_disc": 0,
+    "percentile": 1,
+    "percentile_approx": 1,
+    "approx_percentile": 1,
+    "percentile_sketch": 1,
+}
 
 
 # The parts of a time and the units that Spark knows.
@@ -58,6 +66,7 @@ def _judge(call: Call) -> Iterator[Diagnostic]:
         if count is not None and count < 1:
             yield Diagnostic("WR225", f"{call.name} needs a count of 1 or more", call.args[least_one].span or call.span, "write 1")
     yield from _shares(call, _SHARES.get(name))
+    yield from _sketched(call)
     if name == "histogram":
         yield from _bounds(call)
     if name in _UNITS and len(call.args) == 2:
@@ -71,6 +80,29 @@ def _judge(call: Call) -> Iterator[Diagnostic]:
         if deviation is not None and deviation < Decimal(str(LEAST_DEVIATION)):
             message = f"{call.name} cannot promise a relative deviation below {LEAST_DEVIATION}"
             yield Diagnostic("WR225", message, call.args[1].span or call.span, "use COUNT(DISTINCT ...), which is exact")
+
+
+def _sketched(call: Call) -> Iterator[Diagnostic]:
+    """The size of a sketch, and the error that it is to keep."""
+    name = call.name.lower()
+    if name == "hll_sketch_agg":
+        yield from _within(call, 1, Decimal(4), Decimal(21), "a size, the logarithm of its places,", "write 12, which is off by 1.6 %")
+    elif name == "percentile_sketch":
+        least, most = Decimal(str(LEAST_ERROR)), Decimal(str(GREATEST_ERROR))
+        yield from _within(call, 2, least, most, "a relative error", "write 0.01, for 1 % of the value")
+    elif name == "approx_top_k":
+        yield from _within(call, 2, Decimal(1), Decimal(MOST_TRACKED), "a number of tracked values", f"write {TRACKED}")
+        tracked = _number(call.args[2]) if len(call.args) > 2 else None
+        most = Decimal(TRACKED) if tracked is None else tracked
+        yield from _within(call, 1, Decimal(1), most, "a number of values", f"write {min(SHOWN, most)}")
+
+
+def _within(call: Call, position: int, least: Decimal, most: Decimal, what: str, hint: str) -> Iterator[Diagnostic]:
+    if len(call.args) <= position:
+        return
+    value = _number(call.args[position])
+    if value is None or not least <= value <= most or (least == int(least) and value != int(value)):
+        yield Diagnostic("WR225", f"{call.name} needs {what} from {least:f} to {most:f}", call.args[position].span or call.span, hint)
 
 
 def _shares(call: Call, position: int | None) -> Iterator[Diagnostic]:

@@ -15,7 +15,7 @@ from windrow.model.expr import Call, Column, Exists, Expr, InQuery, Literal, Sca
 from windrow.model.types import NULL
 from windrow.sql import render_expr
 
-_EXAMPLES = {"string_agg": "','", "listagg": "','", "approx_count_distinct": "0.05"}
+_EXAMPLES = {"string_agg": "','", "listagg": "','", "approx_count_distinct": "0.05", "hll_sketch_agg": "12", "approx_top_k": "10"}
 
 
 def constant_argument(context: Context) -> Iterator[Diagnostic]:
