@@ -47,6 +47,8 @@ OTHER_CODES: dict[str, str] = {
     "WR645": "an environment cannot be packed for the workers of a cluster",
     "WR646": "a packed environment, or an image, is not one that this driver's workers can run",
     "WR650": "an installed package brings a connector, an aggregate or a function that cannot be used",
+    "WR655": "the history of a job was asked for, and none is kept",
+    "WR656": "a question about the history of a job cannot be answered",
     "WR670": "a column was asked for that the file does not have",
     "WR671": "the text that a state was made by no longer gives its plan",
     "WR672": "a batch was begun and not finished, and what it wrote cannot be taken back",

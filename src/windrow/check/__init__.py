@@ -31,6 +31,7 @@ from windrow.check.rules.duplicate_output import duplicate_output
 from windrow.check.rules.emission_group import together
 from windrow.check.rules.generator import generator_rule
 from windrow.check.rules.header_change import header_change
+from windrow.check.rules.history import history
 from windrow.check.rules.insert import insert
 from windrow.check.rules.join_bound import join_bound
 from windrow.check.rules.join_condition import join_condition
@@ -114,6 +115,7 @@ RULES: tuple[Rule, ...] = (
     join_bound,
     join_condition,
     as_of,
+    history,
     asof_join,
     union,
     subquery,

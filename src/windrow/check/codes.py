@@ -82,5 +82,6 @@ CODES: dict[str, str] = {
     "WR827": "no output of the file can take the rows of one that is away",
     "WR289": "an alert without a condition over metrics that are there",
     "WR290": "not supported yet",
+    "WR293": "HISTORY OF in a statement that runs",
     "WR299": "a statement nested too deeply to be checked",
 }

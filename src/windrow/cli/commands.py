@@ -31,6 +31,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "docs": ("docs:write_docs", "Write a page about files: sources, stages, sinks, lineage, schedules, owners, and a runbook."),
     "events": ("events:show_events", "Show what happened to the jobs of a file: states, tables, systems, late bursts, limits."),
+    "ask": (
+        "asking:ask_history",
+        "Ask the history of a file's jobs: what their windows said, closed and open ones, by SELECT ... FROM HISTORY OF a statement.",
+    ),
     "plan": ("changing:plan_change", "Show what a changed file would do to the state of its jobs, and change nothing."),
     "apply": (
         "changing:apply_change",

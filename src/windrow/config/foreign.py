@@ -72,7 +72,8 @@ _REASONS: dict[tuple[str, str], Refused] = {
     ("checkpointing", "timeout_seconds"): Refused("a save is part of its batch: it is there, or the batch runs again", _LEAVE),
 }
 _COLD = Refused(
-    "closed windows are no state here: they go where the query writes them", "sinks: {NAME: {connector: postgres, url: ..., table: ...}}"
+    "what windows said is kept in files beside the state; a database gets it where the query writes it",
+    "cold: {ttl_seconds: 2592000}, or sinks: {NAME: {connector: postgres, url: ..., table: ...}}",
 )
 _TTL = Refused(
     "the state of a window is kept until it has closed and its lateness is over",
@@ -139,23 +140,33 @@ def _checkpointing(last: str, text: str) -> Answer | None:
 
 
 def _tier(tier: str, rest: str, text: str) -> Answer | None:
-    if tier == "cold":
-        return _COLD
     if rest in ("path", "directory", "backend", "type", "storage"):
         return _PLACE
     if "ttl" in rest or "retention" in rest:
-        return _TTL
+        return _TTL if tier != "cold" else Mapped(("state", "history.seconds"), _seconds(rest, text))
     size = _SIZE.fullmatch(rest)
     if size is not None and (size[1] or "").startswith(("max", "size", "limit", "memory")):
-        # The driver's share, and all of it.
-        path: Path = ("state", "resident.max_bytes" if tier == "hot" else "max_bytes")
+        # The driver's share, all of it, and what closed windows said.
+        path: Path = ("state", {"hot": "resident.max_bytes", "warm": "max_bytes", "cold": "history.max_bytes"}[tier])
         number = int(text) * _BYTES[size[2]] if text.isdecimal() else 0
         return Mapped(path, str(number) if number else None)
+    if tier == "cold":
+        return _COLD
     if rest == "enabled":
         # Without executors' state, all of it stays in the driver.
         home: Callable[[bool], str] = lambda yes: "auto" if yes else "resident" if tier == "warm" else "distributed"  # noqa: E731
         return Mapped(("state", "home"), home(text.lower() == "true") if text.lower() in ("true", "false") else None)
     return None
+
+
+def _seconds(key: str, text: str) -> str | None:
+    """
+    >>> _seconds("ttl_seconds", "60"), _seconds("retention_days", "2"), _seconds("retention", "7d"), _seconds("ttl", "soon")
+    ('60', '172800', '604800', None)
+    """
+    unit = next((short for suffix, short in (*_UNITS.items(), ("_days", "d")) if key.endswith(suffix)), "")
+    micros = parse_duration(text + unit)
+    return None if not micros else str(max(1, micros // 1_000_000))
 
 
 def batches_between(seconds: int, trigger_interval: str | None) -> str:

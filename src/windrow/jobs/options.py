@@ -109,6 +109,12 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         ("stop", "evict"),
         example="evict",
     ),
+    "state.history.seconds": RunSetting(
+        "",
+        "what windows say is [kept](history.md) for so many seconds of event time before the newest window; nothing is if not given",
+        example="2592000",
+    ),
+    "state.history.max_bytes": RunSetting("", "of that, the oldest goes where it takes more bytes", example="10737418240"),
     FAST_PATHS: RunSetting(
         "on",
         "whether Spark is called in ways that it does not promise to keep, where that is [faster](performance.md#fast-paths); "

@@ -16,6 +16,7 @@ from windrow.connectors.registry import CONNECTORS
 from windrow.connectors.runtime import Output, Refused, WriteTrace
 from windrow.connectors.zones import labelled
 from windrow.errors import WindrowError
+from windrow.jobs.closed_windows import window_keeper
 from windrow.jobs.identity import LETTERS, restores_of
 from windrow.jobs.letter_topic import LetterTopic, letter_topic
 from windrow.jobs.options import RunOptions
@@ -74,6 +75,7 @@ class Outputs:
         self._opening = Opening(spark, folder, job_id, stopping, check, failed)
         self._writers: dict[str, OutputWriter] = {}
         self._dead_letters = folder.child(LETTERS)
+        self._windows = window_keeper(spark, job, folder, options)
         self._letter_topic: LetterTopic | None = None
         self._is_open = False
         self.seconds: dict[str, float] = {}
@@ -93,6 +95,8 @@ class Outputs:
         self._letter_topic = letter_topic(self._options, self._id, restores_of(self._folder), self._job.name, self._stopping)
         if self._letter_topic is not None:
             self._letter_topic.open()
+        if self._windows is not None:
+            self._windows.open(committed)
         self._is_open = True
 
     @property
@@ -112,6 +116,8 @@ class Outputs:
                     trace = None if self._tracing is None else self._tracing.write_trace(result.batch_id, write)
                     self._write_one(write, flow, result, trace)
         with result.measured.phase(Phase.WRITE):
+            if self._windows is not None:
+                self._windows.write(result)
             result.settle()
         if result.dead_letters:
             with result.measured.phase(Phase.DEAD_LETTERS):
@@ -121,6 +127,8 @@ class Outputs:
         """The change file of a batch is durable."""
         for writer in self._writers.values():
             writer.committed(batch_id)
+        if self._windows is not None:
+            self._windows.tidy(batch_id)
 
     def drain(self) -> None:
         """The job has come to its end: what still waits for an output is delivered, as long as the job is willing to wait."""

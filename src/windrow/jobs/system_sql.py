@@ -11,13 +11,17 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from windrow.errors import UsageError
 from windrow.sql.dialect import Kind, Token, tokenize
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WRONG_QUERY = "WR952"
 SCHEMA = "system"
@@ -61,19 +65,11 @@ def _places(tokens: list[Token]) -> Iterable[int]:
 
 def checked(sql: str, known: Iterable[str]) -> tuple[str, list[str]]:
     """The query with the names that Polars is given, and the tables that it needs; refuses all but one SELECT over these."""
-    tokens = [token for token in tokenize(sql) if token.kind is not Kind.END]
-    while tokens and tokens[-1].key == ";":
-        tokens.pop()
-    if not tokens or tokens[0].key not in ("SELECT", "WITH") or any(token.key == ";" for token in tokens):
+    tokens = tokens_of_select(sql)
+    if not tokens:
         raise UsageError(WRONG_QUERY, "system tables answer one SELECT at a time", "SELECT name, observed FROM system.jobs")
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
-        if (
-            after is not None
-            and after.key == "("
-            and token.kind in (Kind.WORD, Kind.QUOTED, Kind.STRING)
-            and _REFUSED.fullmatch(token.text)
-        ):
-            raise UsageError(WRONG_QUERY, f"{token.text} is not for system tables", _tables_hint(known))
+    if (beyond := beyond_tables(tokens)) is not None:
+        raise UsageError(WRONG_QUERY, f"{beyond} is not for system tables", _tables_hint(known))
     names = tables_named(sql)
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -84,12 +80,34 @@ def checked(sql: str, known: Iterable[str]) -> tuple[str, list[str]]:
     done = 0
     for at in _places(tokens):
         name = tokens[at + 2].text.lower()
-        is_aliased = at + 3 < len(tokens) and tokens[at + 3].kind is Kind.WORD and tokens[at + 3].key not in _AFTER_A_TABLE
+        is_aliased = has_alias(tokens, at + 3)
         # Without an alias its columns are asked for by the bare name.
         parts += [sql[done : tokens[at].start], f"{SCHEMA}_{name}", "" if is_aliased else f" AS {name}"]
         done = tokens[at + 2].end
     text = "".join([*parts, sql[done : tokens[-1].end]])
     return text, names
+
+
+def tokens_of_select(sql: str) -> list[Token]:
+    """The tokens of one SELECT; none where the text is something else."""
+    tokens = [token for token in tokenize(sql) if token.kind is not Kind.END]
+    while tokens and tokens[-1].key == ";":
+        tokens.pop()
+    is_one = bool(tokens) and tokens[0].key in ("SELECT", "WITH") and not any(token.key == ";" for token in tokens)
+    return tokens if is_one else []
+
+
+def beyond_tables(tokens: list[Token]) -> str | None:
+    """What is called there that would read files, or make rows of nothing."""
+    for token, after in pairwise(tokens):
+        if after.key == "(" and token.kind in (Kind.WORD, Kind.QUOTED, Kind.STRING) and _REFUSED.fullmatch(token.text):
+            return token.text
+    return None
+
+
+def has_alias(tokens: list[Token], at: int) -> bool:
+    """Whether the token behind the name of a table names it anew."""
+    return at < len(tokens) and tokens[at].kind in (Kind.WORD, Kind.QUOTED) and tokens[at].key not in _AFTER_A_TABLE
 
 
 _AFTER_A_TABLE = frozenset(
@@ -105,25 +123,35 @@ def run(sql: str, tables: Mapping[str, tuple[Columns, list[tuple[Any, ...]]]]) -
     """``sql`` is a checked text; the tables are those that it needs."""
     import polars as pl
 
-    context = pl.SQLContext(eager=True)
+    frames = {}
     for name, (columns, rows) in tables.items():
         schema = {column: getattr(pl, _TYPES[type_]) for column, type_ in columns.items()}
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         times = [pl.from_epoch(column, time_unit="ms").alias(column) for column, type_ in columns.items() if type_ == "time"]
-        context.register(f"{SCHEMA}_{name}", frame.with_columns(times))
+        frames[f"{SCHEMA}_{name}"] = frame.with_columns(times)
+    return ask(sql, frames, lambda told: UsageError(WRONG_QUERY, told.replace(f"{SCHEMA}_", f"{SCHEMA}."), _columns_hint(tables)))
+
+
+def ask(sql: str, frames: Mapping[str, pl.DataFrame], fault: Callable[[str], UsageError]) -> Result:
+    """The answer of Polars; ``fault`` makes an error of what it says."""
+    import polars as pl
+
     try:
-        found = context.execute(sql).head(MOST_ROWS + 1)
+        return result_of(pl.SQLContext(frames, eager=True).execute(sql))
     except Exception as error:
-        told = next(iter(str(error).splitlines()), type(error).__name__).replace(f"{SCHEMA}_", f"{SCHEMA}.")
         if isinstance(error, pl.exceptions.PolarsError):
-            raise UsageError(WRONG_QUERY, f"the query cannot be answered: {told}", _columns_hint(tables)) from None
+            told = next(iter(str(error).splitlines()), type(error).__name__)
+            raise fault(f"the query cannot be answered: {told}") from None
         raise
     except BaseException as error:  # a panic of Polars is no Exception
         if type(error).__name__ != "PanicException":
             raise
-        raise UsageError(WRONG_QUERY, f"the query cannot be answered: {error}", _columns_hint(tables)) from None
-    told_rows = tuple(tuple(map(_plain, row)) for row in found.head(MOST_ROWS).iter_rows())
-    return Result(tuple(found.columns), told_rows, found.height > MOST_ROWS)
+        raise fault(f"the query cannot be answered: {error}") from None
+
+
+def result_of(found: pl.DataFrame) -> Result:
+    rows = tuple(tuple(map(_plain, row)) for row in found.head(MOST_ROWS).iter_rows())
+    return Result(tuple(found.columns), rows, found.height > MOST_ROWS)
 
 
 def _columns_hint(tables: Mapping[str, tuple[Columns, Any]]) -> str:

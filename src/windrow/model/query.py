@@ -20,11 +20,12 @@ class SelectItem(Node):
 
 @dataclass(frozen=True)
 class NamedSource(Node):
-    """A stream or table by name; ``as_of`` is FOR SYSTEM_TIME AS OF."""
+    """A stream or table by name; ``as_of`` is FOR SYSTEM_TIME AS OF, ``is_history`` says HISTORY OF before the name."""
 
     name: str
     alias: str | None = None
     as_of: Expr | None = None
+    is_history: bool = False
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,13 @@ def _item(item: SelectItem) -> str:
 def _source(source: Source) -> str:
     alias = "" if source.alias is None else f" AS {quote_name(source.alias)}"
     match source:
-        case NamedSource(name=name, as_of=as_of):
-            return quote_name(name) + ("" if as_of is None else f" FOR SYSTEM_TIME AS OF {render_expr(as_of)}") + alias
+        case NamedSource(name=name, as_of=as_of, is_history=is_history):
+            return (
+                ("HISTORY OF " if is_history else "")
+                + quote_name(name)
+                + ("" if as_of is None else f" FOR SYSTEM_TIME AS OF {render_expr(as_of)}")
+                + alias
+            )
         case DerivedSource(query=query):
             return f"({_inline(query)}){alias}"
         case _:

@@ -138,6 +138,8 @@ def _read_source(cursor: Cursor) -> Source:
         table = read_window_table(cursor)
         hint = f"write JOIN {quote_name(table.source.name)} ... {render_window(table.window)} once, behind the joins"
         raise cursor.fault(codes.FOREIGN, "streams that are joined in a window have one WINDOW clause", table.span, hint)
+    is_history = cursor.take("HISTORY", "OF")
+    start = cursor.peek()
     name = cursor.name("the name of a stream or table")
     as_of = _read_as_of(cursor)
     alias = cursor.alias()
@@ -147,7 +149,7 @@ def _read_source(cursor: Cursor) -> Source:
     if as_of is None:
         as_of = _read_as_of(cursor)
     # The span is the name alone: that is what a caret about an unknown stream points at.
-    return NamedSource(name, alias, as_of, span=start.span)
+    return NamedSource(name, alias, as_of, is_history, span=start.span)
 
 
 def _read_as_of(cursor: Cursor) -> Expr | None:

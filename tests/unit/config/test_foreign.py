@@ -49,7 +49,7 @@ def test_what_both_say_is_ours(in_environment: InEnvironment) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "told"),
     [
-        ("state: {cold: {postgres: {url: x}}}", "WR545", "go where the query writes them"),
+        ("state: {cold: {postgres: {url: x}}}", "WR545", "a database gets it where the query writes it"),
         ("state: {hot: {ttl_seconds: 60}}", "WR545", "until it has closed"),
         ("windowing: {a: {type: tumbling}}", "WR545", "the query says it"),
         ("checkpointing: {enabled: false}", "WR545", "every batch"),

@@ -53,12 +53,12 @@ class Outside:
     def _select(self, text: str) -> str:
         if self.client is not None:
             told = self.client.query(text)
-            return _table(told["columns"], told["rows"], is_cut=told["is_cut"])
+            return table_text(told["columns"], told["rows"], is_cut=told["is_cut"])
         from windrow.server.system_tables import answer
         from windrow.server.system_world import LocalWorld
 
         found = answer(text, LocalWorld(self.root))
-        return _table(found.columns, found.rows, is_cut=found.is_cut)
+        return table_text(found.columns, found.rows, is_cut=found.is_cut)
 
     def _change(self, verb: str, text: str, rest: list[str]) -> str:
         if self.client is None:
@@ -111,11 +111,11 @@ class Outside:
         jobs = [self.client.job(said[1])] if said[1] else self.client.jobs() if what != "VERSIONS" else []
         if what == "VERSIONS":
             columns = ("n", "created_at", "author", "message")
-            return _table(columns, [tuple(_cell(key, one[key]) for key in columns) for one in self.client.versions(said[1])])
+            return table_text(columns, [tuple(_cell(key, one[key]) for key in columns) for one in self.client.versions(said[1])])
         if what == "METRICS":
-            return _table(("job", "metric", "value"), list(_metrics(jobs)))
+            return table_text(("job", "metric", "value"), list(_metrics(jobs)))
         shown = ("name", "observed", "desired", "version", "why")
-        return _table(shown, [tuple(one[key] for key in shown) for one in jobs])
+        return table_text(shown, [tuple(one[key] for key in shown) for one in jobs])
 
 
 def _metrics(jobs: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
@@ -133,7 +133,8 @@ def _cell(key: str, value: Any) -> Any:
     return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") if key == "created_at" else value
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, is_cut: bool = False) -> str:
+def table_text(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, is_cut: bool = False) -> str:
+    """Rows for people; the last line says that there are more."""
     shown = [tuple("" if cell is None else str(cell).replace("\n", " ") for cell in row) for row in rows]
     if not shown:
         return "no rows"
