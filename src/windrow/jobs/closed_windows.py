@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from windrow.jobs.options import RunOptions
+from windrow.model.row_protocol import EMISSION, END, KEY, REVISION, START
 from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.plan.stages import Aggregate, Job
 from windrow.spark.execution.batch import BatchResult
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
 HISTORY = "history"
 KEEP_SECONDS, MOST_BYTES = "state.history.seconds", "state.history.max_bytes"
 BATCH = "_batch"
-_KEY, _START, _END, _EMISSION, _REVISION = "_key", "_window_start", "_window_end", "_emission", "_revision"
-_TOLD_APART_BY = (_KEY, _START, _END)
+_TOLD_APART_BY = (KEY, START, END)
 # What stands behind the columns of the statement.
-BESIDE = (_START, _END, _KEY, _EMISSION, _REVISION)
-_PLACE, _LATER = "_place", "_later"
+BESIDE = (START, END, KEY, EMISSION, REVISION)
+_NUMBER, _LATER = "_number_of_row", "_later_row"
 # So many files of one size are put together.
 _MANY = 64
 _NAME = re.compile(r"(\d+)-(\d+)-(-?\d+)\.parquet")
@@ -143,7 +143,7 @@ class WindowKeeper:
         """A row that takes a window back stays: an older file may have the window."""
         if not rows.height:
             return
-        newest = rows.select(pl.col(_END).dt.epoch("us").max()).item()
+        newest = rows.select(pl.col(END).dt.epoch("us").max()).item()
         file, buffer = HistoryFile(first, last, newest), BytesIO()
         newest_rows(rows, stage, keeps_retracted=True).write_parquet(buffer)
         self._of(stage).replace_atomically(file.name, buffer.getvalue())
@@ -219,13 +219,13 @@ def newest_rows(rows: pl.DataFrame, stage: Aggregate, *, keeps_retracted: bool =
 
     A session that grew has other bounds than before, so there a later row replaces those of its group that it overlaps.
     """
-    found = rows.sort(BATCH, _REVISION, maintain_order=True).unique(list(_TOLD_APART_BY), keep="last", maintain_order=True)
+    found = rows.sort(BATCH, REVISION, maintain_order=True).unique(list(_TOLD_APART_BY), keep="last", maintain_order=True)
     if isinstance(stage.window, MovingKind):
-        placed = found.with_row_index(_PLACE)
-        later = placed.select(_KEY, pl.col(_PLACE).alias(_LATER), pl.col(_START).alias("_s"), pl.col(_END).alias("_e"))
-        pairs = placed.join(later, on=_KEY, nulls_equal=True)
-        replaced = pairs.filter((pl.col(_LATER) > pl.col(_PLACE)) & (pl.col("_s") < pl.col(_END)) & (pl.col(_START) < pl.col("_e")))
-        found = placed.join(replaced.select(_PLACE).unique(), on=_PLACE, how="anti").drop(_PLACE)
+        placed = found.with_row_index(_NUMBER)
+        later = placed.select(KEY, pl.col(_NUMBER).alias(_LATER), pl.col(START).alias("_s"), pl.col(END).alias("_e"))
+        pairs = placed.join(later, on=KEY, nulls_equal=True)
+        replaced = pairs.filter((pl.col(_LATER) > pl.col(_NUMBER)) & (pl.col("_s") < pl.col(END)) & (pl.col(START) < pl.col("_e")))
+        found = placed.join(replaced.select(_NUMBER).unique(), on=_NUMBER, how="anti").drop(_NUMBER)
     if not keeps_retracted:
-        found = found.filter(pl.col(_EMISSION) != RETRACT)
-    return found.sort(_START, _END, _KEY, nulls_last=True)
+        found = found.filter(pl.col(EMISSION) != RETRACT)
+    return found.sort(START, END, KEY, nulls_last=True)

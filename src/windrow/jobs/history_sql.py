@@ -14,6 +14,7 @@ from windrow.jobs.closed_windows import bytes_of, history_of, kept_statements
 from windrow.jobs.history import JobHistory
 from windrow.jobs.observed import ObservedJob
 from windrow.jobs.system_sql import Result, ask, beyond_tables, has_alias, result_of, tokens_of_select
+from windrow.model.row_protocol import EMISSION, END, START
 from windrow.plan.stages import Aggregate
 from windrow.sql.dialect import Kind, Token
 from windrow.windowing.columns import CHANGE, EARLY
@@ -36,7 +37,7 @@ class KeptHistory:
 
     def silent(self) -> int:
         """How many windows are open and have not said anything, where none speaks before it closes."""
-        if self.rows["_emission"].is_in([EARLY, CHANGE]).any():
+        if self.rows[EMISSION].is_in([EARLY, CHANGE]).any():
             return 0
         _, held = JobHistory(self.observed.job, self.observed.state).open_state(None)
         return next((one.windows.height for one in held if one.statement == self.name and one.windows is not None), 0)
@@ -53,8 +54,8 @@ def overview(kept: Sequence[KeptHistory]) -> Result:
         {
             "statement": one.name,
             "windows": one.rows.height,
-            "first": one.rows["_window_start"].min(),
-            "last": one.rows["_window_end"].max(),
+            "first": one.rows[START].min(),
+            "last": one.rows[END].max(),
             "bytes": bytes_of(one.observed.folder, one.stage),
         }
         for one in kept
