@@ -207,18 +207,106 @@ def test_state_that_is_older_than_the_table_is_noticed(sink: Opener, table: str)
         one.write(batch(4, [{"k": "a", "n": 1}]))
 
 
-def test_going_back_lets_keyed_rows_be_written_again_and_refuses_for_others(sink: Opener, postgres: PostgresServer, table: str) -> None:
+def test_going_back_lets_keyed_rows_be_written_again(sink: Opener, postgres: PostgresServer, table: str) -> None:
     one = sink(table, KEYED, ("k",), table_create="true")
     for number in range(4):
         one.write(batch(number, [{"k": "a", "n": number}]))
     forget_after(sink.request(table, KEYED, ("k",)), 1)
     sink(table, KEYED, ("k",)).write(batch(2, [{"k": "a", "n": 20}]))
     assert postgres.rows(f"SELECT k, n FROM {table}") == [("a", 20)]
-    added = f"{table}_added"
-    sink(added, KEYED, job="adds", table_create="true").write(batch(3, [{"k": "a", "n": 1}]))
-    with pytest.raises(UsageError, match=r"(?s)WR879.*2 to 3.*UPDATE .* SET batch_id = 1"):
+
+
+@pytest.fixture
+def added(sink: Opener, table: str) -> str:
+    """A table to which two jobs have added rows in five batches each, two in each; one of them also batch 7."""
+    for job in ("adds", "other"):
+        one = sink(table, KEYED, job=job, table_create="true")
+        for number in range(5):
+            one.write(batch(number, [{"k": job, "n": number}, {"k": job, "n": number}]))
+    sink(table, KEYED, job="adds").write(batch(7, [{"k": "adds", "n": 7}]))
+    return table
+
+
+def rows_of(postgres: PostgresServer, table: str) -> dict[str, list[int]]:
+    found = postgres.rows(f"SELECT k, array_agg(n ORDER BY n) FROM {table} GROUP BY k")
+    return {str(k): list(numbers) for k, numbers in found}  # type: ignore[arg-type]  # as the query has it
+
+
+def test_going_back_takes_rows_away_that_were_only_added(sink: Opener, postgres: PostgresServer, added: str) -> None:
+    postgres.execute(f"INSERT INTO {added} VALUES ('by hand', 9)")
+    postgres.execute(f"VACUUM (FULL, FREEZE) {added}")
+    request = sink.request(added, KEYED, job="adds")
+    forget_after(request, 7)
+    forget_after(request, 1)
+    everything = {"adds": [0, 0, 1, 1], "other": [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], "by hand": [9]}
+    assert rows_of(postgres, added) == everything
+    again = sink(added, KEYED, job="adds")
+    for number in (2, 3):
+        again.write(batch(number, [{"k": "adds", "n": 10 * number}]))
+    forget_after(request, 2)
+    assert rows_of(postgres, added) == {**everything, "adds": [0, 0, 1, 1, 20]}
+    forget_after(request, -1)
+    assert "adds" not in rows_of(postgres, added)
+
+
+def test_rows_of_a_partitioned_table_are_taken_away_too(sink: Opener, postgres: PostgresServer, table: str) -> None:
+    postgres.execute(f"CREATE TABLE {table} (k text, n bigint) PARTITION BY RANGE (n)")
+    for part in range(2):
+        postgres.execute(f"CREATE TABLE {table}_{part} PARTITION OF {table} FOR VALUES FROM ({part * 2}) TO ({part * 2 + 2})")
+    one = sink(table, KEYED)
+    for number in range(4):
+        one.write(batch(number, [{"k": "a", "n": n} for n in range(4)]))
+    forget_after(sink.request(table, KEYED), 1)
+    assert rows_of(postgres, table) == {"a": [0, 0, 1, 1, 2, 2, 3, 3]}
+
+
+@pytest.mark.parametrize(
+    ("by_hand", "why"),
+    [
+        ("UPDATE {} SET n = 30 WHERE k = 'adds' AND n = 3", "of their 7 rows 5 are as they were written"),
+        ("DELETE FROM {} WHERE k = 'adds' AND n = 3", "of their 7 rows 5 are as they were written"),
+        ("DELETE FROM windrow_commits_batches WHERE batch_id = 3", "it was not noted which rows are theirs"),
+        ("UPDATE windrow_commits_batches SET xid = NULL WHERE batch_id = 3", "it was not noted which rows are theirs"),
+    ],
+)
+def test_going_back_refuses_where_rows_are_not_as_they_were_written(
+    sink: Opener, postgres: PostgresServer, added: str, by_hand: str, why: str
+) -> None:
+    before = sum(rows_of(postgres, added)["other"])
+    postgres.execute(by_hand.format(added))
+    with pytest.raises(UsageError, match=rf"(?s)WR879.*2 to 7 cannot be taken back: {why}.*UPDATE .* SET batch_id = 1"):
         forget_after(sink.request(added, KEYED, job="adds"), 1)
-    forget_after(sink.request(added, KEYED, job="adds"), 3)
+    left = rows_of(postgres, added)
+    assert left["adds"].count(4) == 2, "all or nothing"
+    assert sum(left["other"]) == before
+    # As the hint says; the next batches are noted as ever.
+    postgres.execute(f"DELETE FROM {added} WHERE k = 'adds' AND n > 1")
+    postgres.execute(f"UPDATE windrow_commits SET batch_id = 1 WHERE job = 'adds of {added}'")
+    sink(added, KEYED, job="adds").write(batch(2, [{"k": "adds", "n": 2}]))
+    forget_after(sink.request(added, KEYED, job="adds"), 1)
+    assert rows_of(postgres, added)["adds"] == [0, 0, 1, 1]
+
+
+def test_rows_that_were_written_one_by_one_are_not_known_again(sink: Opener, postgres: PostgresServer, table: str) -> None:
+    """Rows that are set aside are found by savepoints, and rows behind a savepoint bear another number."""
+    postgres.execute(f"CREATE TABLE {table} (k text, n bigint CHECK (n < 100))")
+    one = sink(table, KEYED, failure_policy="dead_letter")
+    assert len(one.write(batch(0, [{"k": "a", "n": 1}, {"k": "a", "n": 100}]))) == 1
+    with pytest.raises(UsageError, match=r"(?s)WR879.*it was not noted"):
+        forget_after(sink.request(table, KEYED, failure_policy="dead_letter"), -1)
+
+
+def test_a_user_who_may_create_no_table_writes_all_the_same(sink: Opener, postgres: PostgresServer, table: str) -> None:
+    postgres.execute(f"CREATE TABLE {table} (k text, n bigint)")
+    sink(f"{table}_first", KEYED, table_create="true")
+    postgres.execute("DROP TABLE IF EXISTS windrow_commits_batches")
+    postgres.execute(f"CREATE ROLE {table}_poor LOGIN PASSWORD 'poor'")
+    postgres.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    postgres.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table}, windrow_commits TO {table}_poor")
+    sink(table, KEYED, user=f"{table}_poor", password="poor").write(batch(0, [{"k": "a", "n": 1}]))
+    assert rows_of(postgres, table) == {"a": [1]}
+    with pytest.raises(UsageError, match="WR879"):
+        forget_after(sink.request(table, KEYED, user=f"{table}_poor", password="poor"), -1)
 
 
 def test_a_large_batch_is_streamed_from_the_executors(sink: Opener, postgres: PostgresServer, table: str, spark: SparkSession) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windrow.connectors.postgres.restoring import forget_after
+from windrow.connectors.postgres.restoring import forget_after, what_stays
 from windrow.connectors.postgres.sink import misfit, open_sink
 from windrow.connectors.postgres.source import open_source
 from windrow.connectors.runtime import Connector, Sink, SinkRequest, SourceRequest, SourceStream
@@ -12,7 +12,7 @@ from windrow.connectors.runtime import Connector, Sink, SinkRequest, SourceReque
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PostgresConnector", "forget_after", "open_sink", "open_source"]
+__all__ = ["PostgresConnector", "forget_after", "open_sink", "open_source", "what_stays"]
 
 
 class PostgresConnector(Connector):
@@ -27,3 +27,6 @@ class PostgresConnector(Connector):
 
     def forget_after(self, request: SinkRequest, batch_id: int) -> None:
         forget_after(request, batch_id)
+
+    def what_stays(self, request: SinkRequest) -> str | None:
+        return what_stays(request)

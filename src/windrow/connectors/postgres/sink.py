@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from windrow.connectors.keys import key_columns
 from windrow.connectors.marked_rows import GONE, PLACE, RetractedError, RowsFailedError
+from windrow.connectors.postgres.added_rows import AddedRows
 from windrow.connectors.postgres.commits import Commits
 from windrow.connectors.postgres.failures import classify, explain
 from windrow.connectors.postgres.refusing import from_json, to_json, write_apart
@@ -73,6 +74,8 @@ class PostgresSink(Sink):
         self._columns = request.columns
         self._key = key_of(request)
         self._commits = Commits(self._settings.commits, request.job, request.statement)
+        self._added = AddedRows.beside(self._settings.commits, request.job, request.statement)
+        self._has_notes = False
         self._stopping = request.stopping
         self._connection: Connection | None = None
         self._has_stage = False
@@ -87,6 +90,7 @@ class PostgresSink(Sink):
 
     def _open(self, connection: Connection) -> None:
         self._turn = self._commits.take_turn(connection)
+        self._has_notes = not self._key and self._added.make_ready(connection)
         is_known = all(column.type != UNKNOWN for column in self._columns)
         if is_known or not self._settings.creates:
             self._target = self._make_ready(connection, self._columns)
@@ -170,15 +174,14 @@ class PostgresSink(Sink):
         if self._key:
             self._make_stage(connection, names)
 
-        def put(batches: Iterator[pa.RecordBatch]) -> None:
+        def put(batches: Iterator[pa.RecordBatch]) -> int:
             if self._key:
                 self._upsert(connection, names, batches, targets)
-            else:
-                _copy(connection, str(self._settings.table), names, batches, targets)
+                return 0
+            return _copy(connection, str(self._settings.table), names, batches, targets)
 
         if not is_apart:
-            put(rows)
-            self._commits.note(connection, output.batch_id)
+            self._note(connection, output.batch_id, last, put(rows), is_whole=True)
             return ()
 
         def put_part(batch: pa.RecordBatch) -> None:
@@ -187,8 +190,13 @@ class PostgresSink(Sink):
                 connection.execute(f"TRUNCATE {_STAGE}")
 
         refused = write_apart(connection, rows, put_part)
-        self._commits.note(connection, output.batch_id, to_json(refused))
+        self._note(connection, output.batch_id, last, 0, is_whole=False, refused=to_json(refused))
         return from_json(self._commits.refused(connection))
+
+    def _note(self, connection: Connection, batch_id: int, before: int, rows: int, *, is_whole: bool, refused: str | None = None) -> None:
+        if self._has_notes:
+            self._added.note(connection, batch_id, before, rows, is_whole=is_whole)
+        self._commits.note(connection, batch_id, refused)
 
     def _name_of(self, column: str) -> str:
         assert self._target is not None
@@ -242,10 +250,13 @@ def _in_stage_order(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch.select([*others, GONE, PLACE])
 
 
-def _copy(connection: Connection, table: str, names: list[str], rows: Iterator[pa.RecordBatch], targets: dict[str, ColumnType]) -> None:
-    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({_listed(names)}) FROM STDIN (FORMAT csv)") as copy:
-        for batch in rows:
-            copy.write(csv_of(batch, targets))
+def _copy(connection: Connection, table: str, names: list[str], rows: Iterator[pa.RecordBatch], targets: dict[str, ColumnType]) -> int:
+    """Gives how many rows went in."""
+    with connection.cursor() as cursor:
+        with cursor.copy(f"COPY {table} ({_listed(names)}) FROM STDIN (FORMAT csv)") as copy:
+            for batch in rows:
+                copy.write(csv_of(batch, targets))
+        return cursor.rowcount
 
 
 def _listed(names: list[str]) -> str:
