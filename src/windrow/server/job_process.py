@@ -1,7 +1,5 @@
 """The process of a job: ``windrow`` with the arguments that follow, a note of who it is, and one of how it ended.
 
-python -m windrow.server.job_main FOLDER RUN VERSION MODULE ARGUMENTS...
-
 It notes itself, under a lock that the kernel gives back when it ends, however that is: of two that are started only one is the job, and
 a server that dies right after a start leaves no job that nobody knows.
 """
@@ -16,6 +14,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from windrow.server.job_folders import JobFolder, write_note
@@ -26,11 +25,9 @@ TAKEN = 75
 _TO_END = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
-def main() -> None:
-    own = str(Path(__file__).parent)
-    # Where a cluster's program runs this as a file, modules beside it would go before others of their names.
-    sys.path = [one for one in sys.path if one != own]
-    folder, run, version, module, *rest = sys.argv[1:]
+def run(arguments: Sequence[str]) -> None:
+    """``arguments`` are the folder of the job, the name of the run, the version, and a module with its arguments."""
+    folder, name, version, module, *rest = arguments
     path = Path(folder)
     place = JobFolder(path.parent, path.name)
     # Kept open until the process ends. It is not handed on to processes that this one starts.
@@ -42,11 +39,11 @@ def main() -> None:
     for stale in (place.exit, place.socket):
         stale.unlink(missing_ok=True)
     host = Host.here()
-    note = {"run": run, "version": int(version), "started_at": time.time_ns() // 1_000_000, "host": host.to_json()}
+    note = {"run": name, "version": int(version), "started_at": time.time_ns() // 1_000_000, "host": host.to_json()}
     write_note(place.process, note)
     # Until the program has a handler of its own: nothing has begun that would have to be ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    _run(module, rest, place, run, _signals_seen())
+    _run(module, rest, place, name, _signals_seen())
 
 
 def _signals_seen() -> socket.socket:
@@ -75,7 +72,3 @@ def _run(module: str, arguments: list[str], place: JobFolder, run: str, seen: so
         raise
     finally:
         write_note(place.exit, {"run": run, "code": code, "was_told": _was_told(seen)})
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windrow.server.job_folders import JobFolder, read_note
-from windrow.server.job_main import TAKEN
+from windrow.server.job_process import TAKEN
 from windrow.server.registry import now_millis
 from windrow.storage.host import Host
 

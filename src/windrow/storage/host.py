@@ -49,8 +49,8 @@ class Host:
         return bool(self.boot) and self.boot == other.boot
 
     def knows_alive(self, other: Host) -> bool:
-        """Whether that process runs here and now, for certain."""
-        return self._sees(other) and _started(other.pid) == other.started
+        """Whether that process runs here and now, for certain. Of one that was gone before it was looked at nothing is known."""
+        return bool(other.started) and self._sees(other) and _started(other.pid) == other.started
 
     def knows_dead(self, other: Host) -> bool:
         """Whether that process is gone, for certain. One on another machine or in another container may be alive."""
