@@ -229,7 +229,7 @@ def added(sink: Opener, table: str) -> str:
 
 def rows_of(postgres: PostgresServer, table: str) -> dict[str, list[int]]:
     found = postgres.rows(f"SELECT k, array_agg(n ORDER BY n) FROM {table} GROUP BY k")
-    return {str(k): list(numbers) for k, numbers in found}  # type: ignore[arg-type]  # as the query has it
+    return {str(k): list(numbers) for k, numbers in found}
 
 
 def test_going_back_takes_rows_away_that_were_only_added(sink: Opener, postgres: PostgresServer, added: str) -> None:
