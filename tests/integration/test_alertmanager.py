@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.test_prometheus import _await, _free_port, _json, _running
+from tests.integration.prometheus import await_that, free_port, json_of, running
 from windrow.observe.alerts import FIRING, RESOLVED, Alert
 from windrow.server.alert_book import AlertBook
 from windrow.server.alert_settings import AlertSettings
@@ -30,23 +30,23 @@ def _alert(state: str, since: int) -> Alert:
 
 
 def test_an_alert_comes_and_goes(tmp_path: Path) -> None:
-    address, log = f"127.0.0.1:{_free_port()}", tmp_path / "alerts.log"
+    address, log = f"127.0.0.1:{free_port()}", tmp_path / "alerts.log"
     (tmp_path / "alerts.yml").write_text(yaml.safe_dump({"route": {"receiver": "none"}, "receivers": [{"name": "none"}]}))
     words = (f"--config.file={tmp_path}/alerts.yml", f"--storage.path={tmp_path}/am", f"--web.listen-address={address}")
 
     def told() -> list[Any]:
-        found: list[Any] = _json(f"http://{address}/api/v2/alerts?active=true") or []
+        found: list[Any] = json_of(f"http://{address}/api/v2/alerts?active=true") or []
         return found
 
     registry, since = Registry(tmp_path / "registry.db"), now_millis() - 60_000
     book = AlertBook(registry.database)
     channels = {"am": {"type": "alertmanager", "url": f"http://{address}"}}
     notifier = Notifier(AlertSettings.model_validate({"page": "http://here:8484", "channels": channels}), book, registry)
-    with _running(PROGRAM, *words, "--cluster.listen-address=", log=log):
-        _await(lambda: _json(f"http://{address}/api/v2/status") is not None, lambda: "Alertmanager does not start", log)
+    with running(PROGRAM, *words, "--cluster.listen-address=", log=log):
+        await_that(lambda: json_of(f"http://{address}/api/v2/status") is not None, lambda: "Alertmanager does not start", log)
         book.put([_alert(FIRING, since)])
         assert notifier.tell("am", notifier.channels["am"]) == 1, notifier.standing
-        _await(lambda: len(told()) == 1, told, log)
+        await_that(lambda: len(told()) == 1, told, log)
         (found,) = told()
         assert found["labels"] == {
             "alertname": "WindrowSystemDown",
@@ -61,5 +61,5 @@ def test_an_alert_comes_and_goes(tmp_path: Path) -> None:
         assert found["endsAt"] > found["updatedAt"]
         book.put([_alert(RESOLVED, since)])
         assert notifier.tell("am", notifier.channels["am"]) == 1
-        _await(lambda: not told(), told, log)
+        await_that(lambda: not told(), told, log)
     registry.close()

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import socket
-import subprocess
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.integration.prometheus import IS_INSTALLED, Watched, await_that, watching
 from tests.unit.serving.statuses import status
 from windrow.model.expr import Binary, Call, Column, Literal
 from windrow.model.notes import Alert, Metric, MetricType
@@ -30,9 +25,7 @@ from windrow.observe.status import FAILED, JobStatus, Measured, OperatorStatus, 
 from windrow.resilience import OPEN, SystemState
 from windrow.serving import Listen, Serving
 
-SERVERS = ("prometheus", "prometheus-alertmanager", "promtool")
-pytestmark = pytest.mark.skipif(any(shutil.which(name) is None for name in SERVERS), reason="Prometheus is not installed")
-PATIENCE = 240.0
+pytestmark = pytest.mark.skipif(not IS_INSTALLED, reason="Prometheus is not installed")
 # A minute of a rule is two seconds of the test.
 FASTER = 30
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -164,85 +157,10 @@ def _past(jobs: list[str], instance: str) -> str:
     return "\n".join([*lines, "# EOF\n"])
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextmanager
-def _running(*command: str, log: Path) -> Iterator[None]:
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out)
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def _json(address: str) -> Any:
-    try:
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            return json.load(answer)
-    except OSError:
-        return None
-
-
-def _await(is_so: Callable[[], bool], what: Callable[[], object], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, f"{what()}: {log.read_text()[-2000:]}"
-        time.sleep(0.2)
-
-
-@dataclass(frozen=True)
-class Watched:
-    """Where Prometheus and Alertmanager answer, and what they write."""
-
-    queries: str
-    alerts: str
-    log: Path
-
-    def value(self, query: str) -> float | None:
-        found = _json(f"http://{self.queries}/api/v1/query?query={query}")
-        results = found["data"]["result"] if found else []
-        return float(results[0]["value"][1]) if results else None
-
-    def told(self) -> set[tuple[str, str, str]]:
-        """The alerts that are active: what they are called, of which job, how bad it is."""
-        found = _json(f"http://{self.alerts}/api/v2/alerts?active=true") or []
-        return {(one["labels"]["alertname"], one["labels"]["job_name"], one["labels"]["severity"]) for one in found}
-
-
-@contextmanager
-def _watching(serving: Serving, jobs: list[str], folder: Path) -> Iterator[Watched]:
-    alerts, queries = (f"127.0.0.1:{_free_port()}" for _ in range(2))
+def _watching(serving: Serving, jobs: list[str], folder: Path) -> AbstractContextManager[Watched]:
     target = serving.address.removeprefix("http://")
-    config = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
-        "rule_files": ["rules.yml"],
-        "scrape_configs": [{"job_name": "windrow", "static_configs": [{"targets": [target]}]}],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alerts]}]}]},
-    }
-    (folder / "rules.yml").write_text(yaml.safe_dump(_rules(jobs)))
-    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    (folder / "alerts.yml").write_text(yaml.safe_dump({"route": {"receiver": "none"}, "receivers": [{"name": "none"}]}))
-    (folder / "past.txt").write_text(_past([name for name in jobs if name in ("WindrowThroughputDrop", "WindrowStateGrowth")], target))
-    checked = subprocess.run(["promtool", "check", "config", str(folder / "prometheus.yml")], capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    subprocess.run(
-        ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(folder / "past.txt"), str(folder / "tsdb")],
-        capture_output=True,
-        check=True,
-    )
-    log = folder / "prometheus.log"
-    with ExitStack() as stack:
-        manager = (f"--config.file={folder}/alerts.yml", f"--storage.path={folder}/am", f"--web.listen-address={alerts}")
-        stack.enter_context(_running(SERVERS[1], *manager, "--cluster.listen-address=", log=folder / "alerts.log"))
-        given = (f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb", f"--web.listen-address={queries}")
-        stack.enter_context(_running(SERVERS[0], *given, log=log))
-        yield Watched(queries, alerts, log)
+    past = _past([name for name in jobs if name in ("WindrowThroughputDrop", "WindrowStateGrowth")], target)
+    return watching(target, _rules(jobs), folder, past)
 
 
 @pytest.mark.slow
@@ -259,15 +177,15 @@ def test_every_alert_is_told_and_resolved(tmp_path: Path) -> None:
     with ExitStack() as stack:
         stack.callback(serving.close)
         watched = stack.enter_context(_watching(serving, [job.name for job in jobs], tmp_path))
-        _await(lambda: (watched.value("count(windrow_rows_in_total)") or 0) == len(jobs), lambda: "jobs are not scraped", watched.log)
-        _await(lambda: not watched.told(), watched.told, watched.log)
+        await_that(lambda: (watched.value("count(windrow_rows_in_total)") or 0) == len(jobs), lambda: "jobs are not scraped", watched.log)
+        await_that(lambda: not watched.told(), watched.told, watched.log)
         for job in jobs:
             job.is_broken = True
-        _await(lambda: watched.told() >= wanted, lambda: f"nobody was told of {wanted - watched.told()}", watched.log)
+        await_that(lambda: watched.told() >= wanted, lambda: f"nobody was told of {wanted - watched.told()}", watched.log)
         assert watched.told() == wanted, "alerts about jobs that are well otherwise"
         for job in jobs:
             job.is_broken = False
-        _await(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
+        await_that(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
 
 
 def test_a_job_that_fails_is_told_and_resolved(tmp_path: Path) -> None:
@@ -277,9 +195,9 @@ def test_a_job_that_fails_is_told_and_resolved(tmp_path: Path) -> None:
     with ExitStack() as stack:
         stack.callback(serving.close)
         watched = stack.enter_context(_watching(serving, [job.name], tmp_path))
-        _await(lambda: watched.value("windrow_rows_in_total") is not None, lambda: "the job is not scraped", watched.log)
+        await_that(lambda: watched.value("windrow_rows_in_total") is not None, lambda: "the job is not scraped", watched.log)
         assert not watched.told()
         job.is_broken = True
-        _await(lambda: watched.told() == {(job.alert, job.name, "critical")}, lambda: f"nobody was told: {watched.told()}", watched.log)
+        await_that(lambda: watched.told() == {(job.alert, job.name, "critical")}, lambda: f"nobody was told: {watched.told()}", watched.log)
         job.is_broken = False
-        _await(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
+        await_that(lambda: not watched.told(), lambda: f"not resolved: {watched.told()}", watched.log)
