@@ -63,10 +63,13 @@ def _lateness(letter: Mapping[str, Any], job: Job) -> Iterator[str]:
 def _future(letter: Mapping[str, Any], job: Job) -> Iterator[str]:
     """How far ahead an event time is, and the two things that it may come from."""
     at, arrived = letter["event_time"], letter["arrived_at"]
-    if letter["code"] != Fate.FUTURE.code or not isinstance(at, datetime) or not isinstance(arrived, datetime):
+    if letter["code"] != Fate.FUTURE.code:
         return
-    ahead = (at - arrived).total_seconds()
-    yield f"its event time is {show_seconds(ahead)} ahead of its arrival; it did not move the watermark"
+    if isinstance(at, datetime) and isinstance(arrived, datetime):
+        ahead = f"{show_seconds((at - arrived).total_seconds())} ahead of its arrival"
+    else:
+        ahead = "beyond the year 9999"
+    yield f"its event time is {ahead}; it did not move the watermark"
     read = next((read for read in job.reads if read.name == letter["source"]), None)
     if read is None:
         return

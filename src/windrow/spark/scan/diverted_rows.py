@@ -168,8 +168,26 @@ def _unless_null(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else read(value)
 
 
-def _instant(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
+def _instant(text: str) -> datetime | None:
+    return datetime.fromisoformat(text).astimezone(UTC) if _is_of_our_time(text) else None
+
+
+def _local_time(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if _is_of_our_time(text) else None
+
+
+def _day(text: str) -> date | None:
+    return date.fromisoformat(text) if _is_of_our_time(text) else None
+
+
+def _is_of_our_time(text: str) -> bool:
+    """Spark has years that Python does not: beyond 9999, as of milliseconds that were read as seconds, and before 1. The text of the row
+    still says what stood there.
+
+    >>> _instant("+57983-03-09T20:00:00.000000Z") is None, _day("2026-01-05")
+    (True, datetime.date(2026, 1, 5))
+    """
+    return text[:1] not in ("+", "-") and text[:4] != "0000"
 
 
 def _truth(value: Any) -> bool:
@@ -183,8 +201,8 @@ def _text(value: Any) -> str:
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "timestamp": _instant,
-    "timestamp_ntz": datetime.fromisoformat,
-    "date": date.fromisoformat,
+    "timestamp_ntz": _local_time,
+    "date": _day,
     "binary": base64.b64decode,
     "double": float,
     "float": float,
