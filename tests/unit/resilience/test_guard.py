@@ -12,6 +12,8 @@ from windrow.resilience import CLOSED, HALF_OPEN, OPEN, Breaker, FailureClass, G
 from windrow.resilience.breaker import FAILURES_TO_OPEN, OPEN_SECONDS
 
 QUICK = RetryRule(first=0.001, longest=0.002, give_up_after=0.2)
+# It gives up before the breaker opens, which would be a pause of its own.
+IMPATIENT = RetryRule(first=0.02, longest=0.04, give_up_after=0.03)
 
 
 def classify(error: BaseException) -> FailureClass:
@@ -55,12 +57,12 @@ def test_a_failure_that_stays_is_shown_at_once() -> None:
 
 def test_waiting_has_an_end() -> None:
     with pytest.raises(JobError, match="could not ask: refused") as found:
-        Guard("c", classify, explain, RetryRule(0.001, 0.002, 0.01)).call("ask", Failing(10_000))
+        Guard("c", classify, explain, IMPATIENT).call("ask", Failing(10_000))
     assert not isinstance(found.value, OutageError)
 
 
 def test_a_job_that_opens_may_wait_for_what_may_pass_and_for_nothing_else() -> None:
-    opening = Guard("c", classify, explain, RetryRule(0.001, 0.002, 0.01), is_opening=True)
+    opening = Guard("g", classify, explain, IMPATIENT, is_opening=True)
     with pytest.raises(OutageError, match="could not ask: refused"):
         opening.call("ask", Failing(10_000))
     with pytest.raises(JobError, match="wrong password") as found:
