@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tests.integration.conftest import Broker
 from tests.integration.topics import Record, Runner, only, options, send, until
 from tests.integration.written import read_topic
+from windrow.cli.report import left_out
 from windrow.connectors.memory.runtime import SINKS
 from windrow.errors import JobError, UsageError, WindrowError
 
@@ -45,6 +46,30 @@ def test_the_watermark_waits_for_every_partition(broker: Broker, run: Runner) ->
     rest = run.rows(sql, "until_end")
     assert [(r["w"].timestamp(), r["n"]) for r in rest] == [(60, 3)]
     assert run.dead_letters() == []
+
+
+def test_a_partition_without_a_row_is_named_as_what_holds_the_watermark(broker: Broker, run: Runner) -> None:
+    topic = broker.topic(partitions=2)
+    sql = f"""
+    CREATE STREAM s {TIMED} WITH ({options(broker, topic, **TIME)});
+    CREATE STREAM out AS SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(10s) {OUT};
+    """
+    send(broker, topic, [row("a", 1_000), row("a", 60_000)])
+    silent = run.start(sql, "once")
+    assert silent.await_end(90)
+    silent.stop()
+    status = silent.status()[0]
+    assert status.held_by is not None
+    assert (status.held_by.source, status.held_by.partition, status.held_by.reached) == ("s", 1, None)
+    assert left_out(status) == ["partition 1 of s has sent nothing, so no window could close"]
+    send(broker, topic, [row("a", 3_000, 1)])
+    behind = run.start(sql, "once")
+    assert behind.await_end(90)
+    behind.stop()
+    status = behind.status()[0]
+    assert status.held_by is not None
+    assert (status.held_by.partition, status.held_by.reached, status.held_by.behind_seconds) == (1, 3_000_000, 57.0)
+    assert left_out(status) == ["partition 1 of s holds the watermark back by 57.0 s: windows up to there stay open"]
 
 
 def test_where_a_record_came_from(broker: Broker, run: Runner) -> None:
