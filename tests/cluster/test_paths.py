@@ -42,5 +42,5 @@ def test_windows_of_the_driver_may_be_written_to_its_own_disk(driver: Driver) ->
 def test_state_on_executors_in_a_folder_of_the_drivers_own_is_refused(driver: Driver, cluster: Standalone) -> None:
     file = driver.write("spread.sql", f"{GENERATED} {WINDOWS}")
     said = driver.fail("run", file, "--until-end", "--state", "/tmp/state/spread", settings={"state.home": "distributed"})
-    assert "[WR806] state on the executors needs a folder that all of them mount; /tmp/state/spread/" in said
+    assert "[WR806] state on the executors needs a folder that all of them can write; /tmp/state/spread/" in said
     assert _names_a_worker(said, cluster), said

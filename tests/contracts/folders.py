@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from windrow.storage import Folder, StorageError
+from tests.contracts.files import FilesContract
+from windrow.storage import Files, Folder, StorageError
 
 
-class FolderContract:
+class FolderContract(FilesContract):
     @pytest.fixture
     def folder(self) -> Folder:
         raise NotImplementedError
 
-    def test_what_was_written_is_read(self, folder: Folder) -> None:
-        folder.replace_atomically("a", b"one")
-        assert folder.read("a") == b"one"
-        folder.replace_atomically("a", b"")
-        assert folder.read("a") == b""
+    @pytest.fixture
+    def files(self, folder: Folder) -> Files:
+        return folder
 
     def test_every_byte_survives(self, folder: Folder) -> None:
         data = bytes(range(256)) * 40_000
@@ -27,25 +25,6 @@ class FolderContract:
         assert folder.read("big") == data
         assert folder.status("big").size == len(data)
         assert folder.status("big").modified > 1_600_000_000
-
-    def test_a_reader_sees_the_old_file_or_the_new_one(self, folder: Folder) -> None:
-        sizes = (1_000, 300_000)
-        folder.replace_atomically("a", b"x" * sizes[0])
-        is_over = threading.Event()
-        seen: list[bytes] = []
-
-        def look() -> None:
-            while not is_over.is_set():
-                seen.append(folder.read("a"))
-
-        with ThreadPoolExecutor(1) as pool:
-            looking = pool.submit(look)
-            for number in range(10):
-                folder.replace_atomically("a", (b"y" if number % 2 else b"z") * sizes[number % 2])
-            is_over.set()
-            looking.result()
-        assert seen
-        assert all(len(data) in sizes and len(set(data)) == 1 for data in seen)
 
     def test_a_folder_that_is_not_there_is_empty(self, folder: Folder) -> None:
         nowhere = folder.child("nowhere")
@@ -64,12 +43,6 @@ class FolderContract:
             folder.replace_atomically(name, b"1")
         assert folder.names() == ["a", "b"]
         assert folder.entries() == [".hidden", "a", "b", "sub"]
-
-    def test_what_is_missing_cannot_be_read(self, folder: Folder) -> None:
-        with pytest.raises(StorageError, match="WR816") as found:
-            folder.read("nothing")
-        assert "nothing" in found.value.message
-        assert found.value.hint
 
     def test_one_of_many_creates_a_file(self, folder: Folder) -> None:
         folder.make()

@@ -26,9 +26,9 @@ from windrow.plan.stages import Aggregate, Job
 from windrow.plan.window_cut import overlap
 from windrow.spark.operators.state_columns import column_meanings
 from windrow.spark.operators.steps import steps_of
-from windrow.spark.state.buckets import BucketWork
+from windrow.spark.state.buckets import BucketWork, answered
 from windrow.spark.state.job_state import Change, StepInput
-from windrow.spark.state.state_file import decode, encode, frame_of
+from windrow.spark.state.state_file import frame_of
 from windrow.spark.state.state_store import StateStore
 from windrow.sql import render_expr
 from windrow.storage import LocalFolder, folder_name
@@ -254,7 +254,7 @@ class _Run:
             self._work(stage).settle_in(bucket, {}, None, batch - 1)
 
     def _work(self, stage: Aggregate) -> BucketWork:
-        return BucketWork(stage, f"{self.folder.path}/{self.buckets_part}/{folder_name(stage.name)}", f"{id(self)}", 3, 100)
+        return BucketWork(stage, self.folder.child(f"{self.buckets_part}/{folder_name(stage.name)}"), f"{id(self)}", 3, 100)
 
     def _in_buckets(self, stage: Aggregate, taken: list[Taken], tick: BatchTime, batch: int) -> pl.DataFrame | None:
         found = []
@@ -262,10 +262,8 @@ class _Run:
         for bucket in range(BUCKETS):
             table = self.partials(stage, [one for one in taken if ord(one.key[0]) % BUCKETS == bucket])
             if table is not None:
-                place = LocalFolder(Path(work.folder) / f"{bucket:04d}")
-                place.replace_atomically(f"{batch:010d}.rows", encode({}, {"rows": table}))
-            header, tables = decode(work.advance(bucket, batch, tick))
-            assert "error" not in header, header
+                work.put(bucket, batch, "once", table)
+            _, tables = answered(work.advance(bucket, batch, tick, None if table is None else "once"))
             if "emissions" in tables:
                 found.append(frame_of(tables["emissions"]))
         return stack(list(found))

@@ -110,7 +110,7 @@ class ResumedJob:
         state, buckets = parts_of(card)
         self.store = StateStore(LocalFolder(self.path / state), SNAPSHOT_EVERY, meanings=column_meanings(self.job))
         rules = StateBackendRules(
-            str(self.path / buckets), StateBackendSetting(saved.home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
+            LocalFolder(self.path / buckets), StateBackendSetting(saved.home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
         )
         self._executor = BatchExecutor(spark, self.job, {read.name: (0,) for read in self.job.reads}, rules)
         newest = max((version.batch_id for version in self.store.versions()), default=-1)

@@ -43,7 +43,7 @@ def hdfs(folder: Path) -> Iterator[str]:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output, cwd=folder, start_new_session=True)
     try:
         deadline = time.monotonic() + _START_SECONDS
-        while (address := _address(config)) is None:
+        while (address := _configured(config, "fs.defaultFS")) is None:
             assert process.poll() is None, log.read_text(errors="replace")[-3000:]
             assert time.monotonic() < deadline, log.read_text(errors="replace")[-3000:]
             time.sleep(0.05)
@@ -127,14 +127,21 @@ def _java() -> str:
     return str(ensure_java(install=False).path / "bin" / "java")
 
 
-def _address(config: Path) -> str | None:
+def page_of(folder: Path) -> str:
+    """``HOST:PORT`` where the HDFS of ``hdfs(folder)`` answers over HTTP."""
+    found = _configured(folder / "site.xml", "dfs.namenode.http-address")
+    assert found is not None, "it is up"
+    return found
+
+
+def _configured(config: Path, key: str) -> str | None:
     """Written once the cluster is up; it may be seen half written."""
     try:
         found = ElementTree.parse(config)
     except (OSError, ElementTree.ParseError):
         return None
     for entry in found.iter("property"):
-        if entry.findtext("name") == "fs.defaultFS":
+        if entry.findtext("name") == key:
             return entry.findtext("value")
     return None
 

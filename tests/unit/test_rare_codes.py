@@ -24,12 +24,12 @@ from windrow.connectors.otap.runtime import notes_folder
 from windrow.errors import UsageError, WindrowError
 from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.identity import CARD, claim
-from windrow.jobs.options import RunOptions
-from windrow.jobs.runner import RunningJob
+from windrow.jobs.worker_needs import WorkerNeeds
 from windrow.local import topics
 from windrow.local.kafka import LocalBroker
 from windrow.local.postgres import PostgresServer
-from windrow.storage import LocalFolder
+from windrow.model.policies import StateBackendSetting
+from windrow.storage import LocalFolder, NotForWorkers
 from windrow.testing import load_cases
 from windrow.testing.batches import schedule
 from windrow.testing.junit import write_junit
@@ -96,13 +96,14 @@ def test_state_of_another_version(tmp_path: Path) -> None:
     assert caught.value.code == "WR803"
 
 
-def test_state_on_executors_in_a_folder_that_is_no_path() -> None:
-    runner = stand_in(
-        _options=RunOptions(settings={"state.home": "distributed"}), folder=stand_in(path="s3://bucket/state", is_local=False)
-    )
+def test_state_on_executors_in_a_folder_that_they_do_not_reach() -> None:
+    folder = stand_in(path="gs://bucket/state", for_workers=lambda: NotForWorkers("workers write to other stores"))
+    session = stand_in(sparkContext=stand_in(master="local[2]"))
     with pytest.raises(WindrowError) as caught:
-        RunningJob._state_rules(runner)
+        WorkerNeeds(session, (), StateBackendSetting.DISTRIBUTED).state_files(folder)
     assert caught.value.code == "WR806"
+    assert "gs://bucket/state is none: workers write to other stores" in caught.value.message
+    assert WorkerNeeds(session, (), StateBackendSetting.AUTO).state_files(folder) is None
 
 
 def test_an_offset_log_without_a_time(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from windrow.spark.operators.join_sides import side_names
 from windrow.spark.operators.state_columns import column_meanings
 from windrow.spark.operators.steps import steps_of
 from windrow.spark.operators.stream_join import side_steps
-from windrow.spark.state.buckets import BucketWork
+from windrow.spark.state.buckets import BucketWork, answered
 from windrow.spark.state.job_state import JobState
 from windrow.spark.state.state_file import TornFileError, decode, frame_of
 from windrow.spark.state.state_store import StateStore
@@ -171,10 +171,10 @@ class JobHistory:
         return OpenState(stage.name, "driver", pl.concat(there, how="diagonal_relaxed") if there else None, int(size))
 
     def _held_by_executors(self, stage: Aggregate, buckets: int, batch_id: int) -> OpenState:
-        work = BucketWork(stage, self.folder.child(f"{self._buckets}/{folder_name(stage.name)}").path, "", 1, 1)
+        work = BucketWork(stage, self.folder.child(f"{self._buckets}/{folder_name(stage.name)}"), "", 1, 1)
         parts, size = [], 0
         for bucket in range(buckets):
-            header, tables = decode(work.open_windows(bucket, batch_id))
+            header, tables = answered(work.open_windows(bucket, batch_id))
             size += header["bytes"]
             if "windows" in tables:
                 parts.append(_named(stage, frame_of(tables["windows"]), stage.name))

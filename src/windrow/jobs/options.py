@@ -195,9 +195,9 @@ class RunOptions:
     def wishes(self) -> RunWishes:
         """What of these decides how operators work, for EXPLAIN without a run."""
         from windrow.plan.physical import RunWishes, StateFacts
-        from windrow.storage import is_local
+        from windrow.storage import may_be_for_workers
 
-        can_move = is_local(self.state, settings=self.settings)
+        can_move = may_be_for_workers(self.state, settings=self.settings)
         most, buckets = int(self.setting("state.resident.max_bytes")), int(self.setting("state.buckets"))
         has_fast_paths = self.has_fast_paths and self.master.startswith("local")
         return RunWishes(StateFacts(self.state_backend, can_move, most, buckets), has_fast_paths, self.mode != "continuous")

@@ -43,8 +43,7 @@ from windrow.jobs.rows import KeptRows, Rows
 from windrow.jobs.state_folder import job_folder, prepared, state_folder
 from windrow.jobs.stop_wishes import StopWatch
 from windrow.jobs.tracing import tracing
-from windrow.jobs.worker_needs import SHARE_HINT, WorkerNeeds
-from windrow.model.policies import StateBackendSetting
+from windrow.jobs.worker_needs import WorkerNeeds
 from windrow.observe.alert_rules import AlertRule
 from windrow.observe.event import INFO, Event
 from windrow.observe.log_context import log_context
@@ -283,18 +282,12 @@ class RunningJob:
             self._on_load(TableLoad(loaded.name, loaded.rows.num_rows, None, loaded.seconds, is_done=True))
 
     def _state_rules(self) -> StateBackendRules:
-        """Executors write their share of the state themselves, so the folder must be one that all of them see."""
-        backend, setting = self._options.state_backend, self._options.setting
-        if backend is StateBackendSetting.DISTRIBUTED and not self.folder.is_local:
-            raise UsageError(
-                "WR806",
-                f"state on the executors needs a folder that all of them mount, and {self.folder.path} is not a path of a file system",
-                SHARE_HINT,
-            )
-        may_move = self._needs.can_hold_state(self.folder)
+        """Executors write their share of the state themselves, so the folder must be one that all of them reach."""
+        setting = self._options.setting
+        there = self._needs.state_files(self.folder)
         return StateBackendRules(
-            f"{self.folder.path}/{self._buckets_part}" if may_move else None,
-            backend,
+            None if there is None else there.child(self._buckets_part),
+            self._options.state_backend,
             int(setting("state.resident.max_bytes")),
             int(setting("state.buckets")),
             int(setting("state.snapshot.every")),

@@ -108,9 +108,8 @@ class StateMigration:
             self.beginnings[before.name] = max(self.beginnings.get(before.name, latest + 1), latest + 1)
 
     def _move_buckets(self, before: Aggregate, after: Aggregate, buckets: int, state: JobState, changes: list[Change], place: str) -> None:
-        here = self._folder.path
-        old = BucketWork(before, f"{here}/{self._buckets}/{folder_name(before.name)}", "", 1, 1)
-        new = BucketWork(after, f"{here}/{place}/{folder_name(after.name)}", "", 1, 1)
+        old = BucketWork(before, self._folder.child(f"{self._buckets}/{folder_name(before.name)}"), "", 1, 1)
+        new = BucketWork(after, self._folder.child(f"{place}/{folder_name(after.name)}"), "", 1, 1)
         for bucket in range(buckets):
             share = old.store(bucket).load(state.batch_id, steps_of(replace(self._old, stages=(before,))))
             tables = dict(share.tables.get(before.name, {}))

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from windrow.connectors.registry import CONNECTORS
 from windrow.errors import OutageError, UsageError, WindrowError
+from windrow.jobs.worker_reach import unreached
 from windrow.model.policies import StateBackendSetting
 from windrow.plan.stages import Job
 from windrow.spark.compile.python_functions import packages_of
 from windrow.spark.internals.executors import executor_ids, is_cluster
 from windrow.spark.internals.lost_executors import LOST
-from windrow.spark.internals.shared_folders import NotShared, not_shared
+from windrow.spark.internals.shared_folders import not_shared
 from windrow.spark.internals.workers import HERE, WorkerPython, lacking
-from windrow.storage import Folder
+from windrow.storage import Files, Folder, NotForWorkers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = logging.getLogger("windrow.spark")
 STATE_MODULES = ("pyarrow", "polars", "windrow")
-SHARE_HINT = "choose a shared folder with --state, or --set state.home=resident"
 _SHIP = "ship one with the job: windrow run --pack $(windrow pack)"
-_LACKS, _STARTS_NOT = "WR608", "WR609"
+_LACKS, _STARTS_NOT, _NOT_REACHED = "WR608", "WR609", "WR806"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class WorkerNeeds:
         self._asked: frozenset[str] | None = None
         # Once executors may hold state: the folder that all of them share.
         self._shared: Folder | None = None
+        # Folders elsewhere that executors have written to.
+        self._reached: set[str] = set()
 
     def check(self) -> None:
         """Refuse a job whose Python parts cannot run where its rows are. Decoding of JSON has another way, which is chosen once."""
@@ -63,33 +65,49 @@ class WorkerNeeds:
             if self._asked is None and self._decodes and not lacking(self._spark, _DECODING.modules):
                 self._needs.append(_DECODING)
             if self._shared is not None and (found := not_shared(self._spark, self._shared.path)) is not None:
-                raise _not_shared(found, self._shared)
+                raise _not_reached(found.told(self._shared.path))
             there = executor_ids(self._spark)
         self._asked = there
 
-    def can_hold_state(self, folder: Folder) -> bool:
-        """Whether state may live on the executors: they write their share of it themselves, and a driver reads all of it.
+    def state_files(self, folder: Folder) -> Files | None:
+        """The folder as executors reach it, where state may live with them: they write their share of it themselves.
 
-        Where it was asked for and cannot be, it is refused; otherwise it stays in the driver.
+        Where it was asked for and cannot be, it is refused; otherwise it stays in the driver, which is None.
         """
-        if not folder.is_local or self._backend is StateBackendSetting.RESIDENT:
-            return folder.is_local
-        found = not_shared(self._spark, folder.path)
-        if found is not None and self._backend is StateBackendSetting.DISTRIBUTED:
-            raise _not_shared(found, folder)
+        files = folder.for_workers()
+        if isinstance(files, NotForWorkers):
+            if self._backend is StateBackendSetting.DISTRIBUTED:
+                raise _not_reached(f"{folder.path} is none: {files.reason}")
+            return None
+        # What has moved there once is still there.
+        why_not = None if self._backend is StateBackendSetting.RESIDENT else self._why_not(folder, files)
+        if why_not is None:
+            return files
+        if self._backend is StateBackendSetting.DISTRIBUTED:
+            raise _not_reached(why_not)
+        LOG.warning("state stays in the driver: %s", why_not)
+        return None
+
+    def _why_not(self, folder: Folder, files: Files) -> str | None:
+        """What keeps executors from holding state in a folder. Which Python they need was asked before, where it was asked for."""
+        found = not_shared(self._spark, folder.path) if folder.is_local else None
         if found is not None:
-            LOG.warning("state stays in the driver: %s", found.told(folder.path))
-            return False
+            return found.told(folder.path)
         short = () if self._backend is StateBackendSetting.DISTRIBUTED else lacking(self._spark, STATE_MODULES)
         if short:
-            LOG.warning("state stays in the driver: %s", _told(short[0], STATE_MODULES))
-            return False
-        self._shared = folder
-        return True
+            return _told(short[0], STATE_MODULES)
+        if folder.is_local:
+            self._shared = folder
+            return None
+        if folder.path not in self._reached and (why_not := unreached(self._spark, folder, files)) is not None:
+            return why_not
+        self._reached.add(folder.path)
+        return None
 
 
-def _not_shared(found: NotShared, folder: Folder) -> UsageError:
-    return UsageError("WR806", f"state on the executors needs a folder that all of them mount; {found.told(folder.path)}", SHARE_HINT)
+def _not_reached(why_not: str) -> UsageError:
+    hint = "choose a folder that all machines mount, or one on HDFS or S3, with --state; or --set state.home=resident"
+    return UsageError(_NOT_REACHED, f"state on the executors needs a folder that all of them can write; {why_not}", hint)
 
 
 def _needs(job: Job, backend: StateBackendSetting) -> Iterator[Need]:

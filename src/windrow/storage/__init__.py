@@ -5,8 +5,21 @@ nowhere else. Knows nothing of jobs, batches or SQL.
 """
 
 from windrow.storage.errors import StorageError
+from windrow.storage.files import Files, NotForWorkers
 from windrow.storage.filesystem import FileStatus, Folder, folder_name
 from windrow.storage.local import LocalFolder
-from windrow.storage.opening import is_local, open_folder, qualified
+from windrow.storage.opening import is_local, may_be_for_workers, open_folder, qualified
 
-__all__ = ["FileStatus", "Folder", "LocalFolder", "StorageError", "folder_name", "is_local", "open_folder", "qualified"]
+__all__ = [
+    "FileStatus",
+    "Files",
+    "Folder",
+    "LocalFolder",
+    "NotForWorkers",
+    "StorageError",
+    "folder_name",
+    "is_local",
+    "may_be_for_workers",
+    "open_folder",
+    "qualified",
+]

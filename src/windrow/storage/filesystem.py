@@ -8,6 +8,8 @@ import uuid
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from windrow.storage.files import Files, NotForWorkers
+
 # Tells the temporary files of this process from those of another driver that writes to the same folder.
 _WRITER = uuid.uuid4().hex[:12]
 _TEMPORARY = re.compile(r"^\..+\.[0-9a-f]{12}\.tmp$")
@@ -91,6 +93,10 @@ class Folder(ABC):
     @abstractmethod
     def remove(self, name: str) -> None:
         """Remove a file or a whole folder; nothing happens where it does not exist."""
+
+    @abstractmethod
+    def for_workers(self) -> Files | NotForWorkers:
+        """The same folder as the Python of Spark's workers reaches it."""
 
     def prepare(self) -> None:
         """Make the folder and prove that it can be written, before anything depends on it."""

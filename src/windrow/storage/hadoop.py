@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from windrow.storage import s3_files, web_hdfs
 from windrow.storage.errors import StorageError, not_atomic, read_error, write_error
+from windrow.storage.files import Files, NotForWorkers
 from windrow.storage.filesystem import FileStatus, Folder, temporary_name
 from windrow.storage.jvm import Hadoop
 
@@ -152,6 +154,13 @@ class HadoopFolder(Folder):
             path = self._at(name)
             if not self._fs.delete(path, True) and self._fs.exists(path):
                 raise write_error(self.uri(name), "the file system did not remove it")
+
+    def for_workers(self) -> Files | NotForWorkers:
+        if self._scheme in s3_files.SCHEMES:
+            return s3_files.s3_files(self._hadoop, self.path)
+        if self._scheme in web_hdfs.SCHEMES:
+            return web_hdfs.web_hdfs_files(self._hadoop, self.path)
+        return NotForWorkers(f"workers write to shared disks, hdfs:// and s3a://, and not to {self._scheme}://")
 
     def _fill(self, stream: Any, data: bytes, *, durable: bool = True) -> None:
         """Write and close. A stream that failed is closed as well, but what failed first is what is told."""

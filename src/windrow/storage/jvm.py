@@ -65,6 +65,18 @@ class Hadoop:
     def default_filesystem(self) -> str:
         return str(self._configuration.get(DEFAULT, "file:///"))
 
+    def setting(self, name: str) -> str | None:
+        found = self._configuration.get(name)
+        return None if found is None else str(found)
+
+    def secret(self, name: str) -> str | None:
+        """A password or key: from where Hadoop keeps such things (``hadoop.security.credential.provider.path``), or a plain setting."""
+        found = self._configuration.getPassword(name)
+        return None if found is None else "".join(map(str, found))
+
+    def user(self) -> str:
+        return str(self._jvm.org.apache.hadoop.security.UserGroupInformation.getCurrentUser().getShortUserName())
+
     def qualified(self, path: str) -> str:
         """A path with the scheme, host and folder that Hadoop adds where they are not written."""
         plain = self.path(path)

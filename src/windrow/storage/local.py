@@ -108,6 +108,10 @@ class LocalFolder(Folder):
                 with suppress(FileNotFoundError):
                     os.unlink(path)
 
+    def for_workers(self) -> LocalFolder:
+        """Whether they mount it is another question."""
+        return self
+
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
         try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from windrow.errors import UsageError
 from windrow.settings import hadoop_folders, spark_folders
+from windrow.storage import s3_files, web_hdfs
 from windrow.storage.filesystem import Folder
 from windrow.storage.jvm import DEFAULT, LOCAL, Hadoop, any_hadoop, hadoop_of
 from windrow.storage.local import LocalFolder
@@ -82,6 +83,13 @@ def is_local(path: str | Path, spark: SparkSession | None = None, settings: Mapp
     """Whether a path is on a local disk, found without starting a JVM."""
     text = str(path)
     return text.startswith(LOCAL) or (not _SCHEME.match(text) and _is_default_local(spark, settings))
+
+
+def may_be_for_workers(path: str | Path, settings: Mapping[str, str] | None = None) -> bool:
+    """Whether workers could reach a folder themselves, as far as its address says: found without starting a JVM."""
+    text = str(path)
+    address = text if _SCHEME.match(text) else (settings or {}).get(_SPARK_DEFAULT) or _configured_default()
+    return address.partition(":")[0].lower() in {"file", *s3_files.SCHEMES, *web_hdfs.SCHEMES}
 
 
 def local_path(path: str) -> str | None:

@@ -193,7 +193,7 @@ class _JobRun:
         self._folder = folder
         self._changes: list[BatchResult] = []
         self._rules = StateBackendRules(
-            str(folder / "buckets"), StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
+            LocalFolder(folder / "buckets"), StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
         )
         self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
         self._recorder = BatchRecorder(self.executor)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.servers.hdfs import hdfs
+from tests.servers.hdfs import hdfs, page_of
 from tests.servers.s3 import s3
 from windrow.storage import Folder
 from windrow.storage.hadoop import HadoopFolder
@@ -34,8 +34,10 @@ class Store:
 
 @pytest.fixture(scope="session")
 def hdfs_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with hdfs(tmp_path_factory.mktemp("hdfs")) as address:
-        yield Store(address, start_hadoop({}))
+    folder = tmp_path_factory.mktemp("hdfs")
+    with hdfs(folder) as address:
+        settings = {"spark.hadoop.dfs.namenode.http-address": page_of(folder)}
+        yield Store(address, start_hadoop(settings), settings)
 
 
 @pytest.fixture(scope="session")

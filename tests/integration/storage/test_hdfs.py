@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.contracts.files import WorkerFilesContract
 from tests.contracts.folders import FolderContract
 from tests.contracts.leases import LeaseContract
 from tests.integration.storage.conftest import Store
@@ -21,6 +22,12 @@ def folder(hdfs_store: Store) -> Folder:
 
 
 class TestHdfsFolder(FolderContract):
+    @pytest.fixture
+    def folder(self, hdfs_store: Store) -> Folder:
+        return hdfs_store.folder()
+
+
+class TestHdfsFiles(WorkerFilesContract):
     @pytest.fixture
     def folder(self, hdfs_store: Store) -> Folder:
         return hdfs_store.folder()

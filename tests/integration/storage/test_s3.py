@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.contracts.files import WorkerFilesContract
 from tests.contracts.folders import FolderContract
 from tests.contracts.leases import LeaseContract
 from tests.integration.storage.conftest import Store
@@ -19,6 +20,12 @@ def folder(s3_store: Store) -> Folder:
 
 
 class TestS3Folder(FolderContract):
+    @pytest.fixture
+    def folder(self, s3_store: Store) -> Folder:
+        return s3_store.folder()
+
+
+class TestS3Files(WorkerFilesContract):
     @pytest.fixture
     def folder(self, s3_store: Store) -> Folder:
         return s3_store.folder()

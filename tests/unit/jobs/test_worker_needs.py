@@ -72,7 +72,7 @@ def test_state_asked_for_on_executors_is_refused_and_otherwise_stays(tmp_path: P
     with pytest.raises(UsageError, match=r"WR608.*state\.home=distributed"):
         _check(session, _jobs(FILES), StateBackendSetting.DISTRIBUTED)
     with caplog.at_level(logging.WARNING):
-        assert not WorkerNeeds(session, _jobs(FILES), StateBackendSetting.AUTO).can_hold_state(LocalFolder(tmp_path))
+        assert not WorkerNeeds(session, _jobs(FILES), StateBackendSetting.AUTO).state_files(LocalFolder(tmp_path))
     assert "state stays in the driver" in caplog.text
     assert not lacking(session, ("pyarrow",))
 

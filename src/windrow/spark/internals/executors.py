@@ -69,6 +69,17 @@ def located(spark: SparkSession, hosts: dict[str, str]) -> Any:
     return _context(context).makeRDD(as_seq(pairs), jvm.scala.reflect.ClassTag.Any()).toJavaRDD()
 
 
+def python_tasks(spark: SparkSession, hosts: dict[str, str]) -> Any:
+    """An RDD of Python's with a partition for each executor, which wants to run there; with one where none is named."""
+    if not hosts:
+        return spark.sparkContext.parallelize([b""], 1)
+    from pyspark import RDD
+    from pyspark.serializers import NoOpSerializer
+
+    context: Any = spark.sparkContext
+    return RDD(located(spark, hosts), context, NoOpSerializer())
+
+
 def ran_on(spark: SparkSession, group: str) -> dict[int, str]:
     """Which executor finished the task of each partition of the jobs of a group."""
     with suppress(Exception):

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from windrow.spark.internals.executors import await_executor, executor_ids, hosts_of, is_cluster_master, job_group, located, ran_on
+from windrow.spark.internals.executors import await_executor, executor_ids, hosts_of, is_cluster_master, job_group, python_tasks, ran_on
 from windrow.spark.internals.java_errors import may_be_misfit
 from windrow.spark.internals.lost_executors import refuse_if_lost
 
@@ -160,15 +160,10 @@ def _await_first(spark: SparkSession) -> bool:
 
 def _asked_one_by_one(spark: SparkSession, hosts: Mapping[str, str], names: tuple[str, ...]) -> dict[str, WorkerPython]:
     """Spark gives a task to the executor that it names while that one is free; who was not asked is asked once more."""
-    from pyspark import RDD
-    from pyspark.serializers import NoOpSerializer
-
     left = dict(hosts)
     found: dict[str, WorkerPython] = {}
     for _ in range(3):
-        context: Any = spark.sparkContext
-        there: Any = RDD(located(spark, left), context, NoOpSerializer())
-        rows, group, refused = _collected(spark, there, names)
+        rows, group, refused = _collected(spark, python_tasks(spark, left), names)
         if refused is not None:
             # The same is likely of the others, and asking them takes seconds each.
             return {**found, **dict.fromkeys(left, refused)}

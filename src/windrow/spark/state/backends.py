@@ -17,7 +17,7 @@ from windrow.spark.state.backend import DriverState, StateBackend
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.executor_state import ExecutorState
 from windrow.spark.state.job_state import JobState
-from windrow.storage import folder_name
+from windrow.storage import Files, folder_name
 from windrow.windowing.step import Tables, WindowStep
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class StateBackendRules:
     """``folder`` is where buckets would stand; None where executors cannot reach it, and then everything stays in the driver."""
 
-    folder: str | None = None
+    folder: Files | None = None
     backend: StateBackendSetting = StateBackendSetting.AUTO
     resident_max_bytes: int = 1 << 30
     buckets: int = 8
@@ -71,7 +71,7 @@ class StateBackends:
     def executors(self, stage: Aggregate, state: JobState, buckets: int) -> ExecutorState:
         if stage.name not in self.distributed:
             assert self._rules.folder is not None
-            folder = f"{self._rules.folder}/{folder_name(stage.name)}"
+            folder = self._rules.folder.child(folder_name(stage.name))
             every, retain = self._rules.snapshot_every, self._rules.retain
             self.distributed[stage.name] = ExecutorState(self._spark, stage, buckets, folder, state, every, retain)
         return self.distributed[stage.name]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.connectors.zones import labelled
-from windrow.errors import WindrowError
+from windrow.errors import JobError, WindrowError
 from windrow.model.fate import Fate
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate
@@ -27,7 +27,7 @@ from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import Change, JobState, StepInput
 from windrow.spark.state.state_file import decode, encode
 from windrow.spark.state.state_store import StateStore
-from windrow.storage import LocalFolder
+from windrow.storage import Files
 from windrow.windowing.columns import SLICE
 from windrow.windowing.step import BatchTime
 
@@ -35,6 +35,8 @@ BUCKET = "_bucket"
 PAYLOAD = pa.schema([("payload", pa.binary())])
 _ROWS = "rows"
 _FATES = "fates"
+_FILLED = "filled"
+_ERROR = "error"
 
 # State that this worker process holds from the batch before, by folder. Another worker may have had the last batch: the change
 # files say what is missing here.
@@ -46,16 +48,25 @@ class BucketWork:
     """What a task needs to know. ``life`` tells one run of a job from another: nothing is held over from one to the next."""
 
     stage: Aggregate
-    folder: str
+    folder: Files
     life: str
     snapshot_every: int
     retain: int
 
-    def receive(self, batch_id: int, names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def receive(self, batch_id: int, attempt: str, names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Put the rows of a batch into their buckets, and give back what the driver records: whatever was set aside, and sums.
 
-        The columns come under names that Spark's optimiser may have changed, so their own are given.
+        The columns come under names that Spark's optimiser may have changed, so their own are given. ``attempt`` tells one try of a
+        batch from another: what a task that everybody had given up writes after all is never read.
         """
+        try:
+            payloads = list(self._receive(batch_id, attempt, names, batches))
+        except WindrowError as error:
+            payloads = [_refusal(error)]
+        for payload in payloads:
+            yield pa.RecordBatch.from_pydict({"payload": [payload]}, PAYLOAD)
+
+    def _receive(self, batch_id: int, attempt: str, names: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         there = [batch for batch in batches if batch.num_rows]
         if not there:
             return
@@ -63,21 +74,29 @@ class BucketWork:
         nullable = [field.with_name(name).with_nullable(True) for name, field in zip(names, partials.schema, strict=True)]
         partials = pa.table(partials.columns, schema=pa.schema(nullable))
         kept = partials.filter(pc.equal(partials[JUDGED], Fate.OK.value))
-        for bucket in pc.unique(kept[BUCKET]).to_pylist():
+        filled = pc.unique(kept[BUCKET]).to_pylist()
+        for bucket in filled:
             rows = kept_rows(kept.filter(pc.equal(kept[BUCKET], bucket))).drop_columns([BUCKET])
-            self._place(bucket).replace_atomically(_rows_name(batch_id), encode({}, {_ROWS: rows}))
+            self.put(bucket, batch_id, attempt, rows)
         aside = partials.filter(pc.not_equal(partials[JUDGED], Fate.OK.value))
         fates = pa.concat_tables([aside, _summed(kept)]).drop_columns([BUCKET])
-        yield pa.RecordBatch.from_pydict({"payload": [encode({}, {_FATES: fates})]}, PAYLOAD)
+        yield encode({_FILLED: filled}, {_FATES: fates})
 
-    def advance(self, bucket: int, batch_id: int, tick: BatchTime) -> bytes:
-        """Run the step of one bucket and make it durable. Gives its emissions, or the error that stops the job."""
+    def put(self, bucket: int, batch_id: int, attempt: str, rows: pa.Table) -> None:
+        """The rows of a bucket, for its step."""
+        self._place(bucket).replace_atomically(_rows_name(batch_id, attempt), encode({}, {_ROWS: rows}))
+
+    def advance(self, bucket: int, batch_id: int, tick: BatchTime, attempt: str | None = None) -> bytes:
+        """Run the step of one bucket and make it durable. Gives its emissions, or the error that stops the job.
+
+        ``attempt``: the try of the batch that has put rows into this bucket; None where it has none.
+        """
         try:
-            return self._advance(bucket, batch_id, tick)
+            return self._advance(bucket, batch_id, tick, attempt)
         except WindrowError as error:
-            return encode({"error": [error.code, error.message, error.hint]}, {})
+            return _refusal(error)
 
-    def _advance(self, bucket: int, batch_id: int, tick: BatchTime) -> bytes:
+    def _advance(self, bucket: int, batch_id: int, tick: BatchTime, attempt: str | None) -> bytes:
         name, step = self.stage.name, build_step(self.stage)
         folder = self._place(bucket)
         store = self.store(bucket)
@@ -85,8 +104,8 @@ class BucketWork:
         is_older = life == self.life and known.batch_id < batch_id
         state = store.load(batch_id - 1, {name: step}, known if is_older else None)
         rows, carried = None, None
-        if _rows_name(batch_id) in folder.names():
-            _, tables = decode(folder.read(_rows_name(batch_id)))
+        if attempt is not None:
+            _, tables = decode(folder.read(_rows_name(batch_id, attempt)))
             rows, carried = without_carried(tables[_ROWS])
         outcome = step.step(state.tables.get(name, {}), state.take_schema(name, rows), tick)
         change = Change(batch_id, {name: StepInput.of(tick, rows, outcome)}, {}, JobCounters(), Ledger())
@@ -94,7 +113,10 @@ class BucketWork:
         state.tables[name] = outcome.state
         state.settle(change)
         store.settle(state)
-        folder.remove(_rows_name(batch_id))
+        if attempt is not None:
+            folder.remove(_rows_name(batch_id, attempt))
+        if store.is_snapshot_due(batch_id):
+            _sweep(folder, batch_id)
         _held[folder.path] = (self.life, state)
         given: dict[str, pa.Table] = {}
         if outcome.emissions is not None and outcome.emissions.height:
@@ -128,16 +150,37 @@ class BucketWork:
             meanings={self.stage.name: aggregate_meanings(self.stage)},
         )
 
-    def _place(self, bucket: int) -> LocalFolder:
-        return LocalFolder(Path(self.folder) / f"{bucket:04d}")
+    def _place(self, bucket: int) -> Files:
+        return self.folder.child(f"{bucket:04d}")
 
 
-def fates_of(payloads: pa.ChunkedArray) -> list[pa.Table]:
-    return [decode(payload)[1][_FATES] for payload in payloads.to_pylist()]
+def fates_of(payloads: pa.ChunkedArray) -> tuple[list[pa.Table], frozenset[int]]:
+    """What tasks that took rows in have told: the fates, and the buckets that have rows. Raises what one of them failed with."""
+    answers = [answered(payload) for payload in payloads.to_pylist()]
+    return [tables[_FATES] for _, tables in answers], frozenset(bucket for header, _ in answers for bucket in header[_FILLED])
 
 
-def _rows_name(batch_id: int) -> str:
-    return f"{batch_id:010d}.rows"
+def answered(payload: bytes) -> tuple[dict[str, Any], dict[str, pa.Table]]:
+    """What a task says; the error that it failed with is raised here."""
+    header, tables = decode(payload)
+    if _ERROR in header:
+        raise JobError(*header[_ERROR])
+    return header, tables
+
+
+def _refusal(error: WindrowError) -> bytes:
+    return encode({_ERROR: [error.code, error.message, error.hint]}, {})
+
+
+def _rows_name(batch_id: int, attempt: str) -> str:
+    return f"{batch_id:010d}-{attempt}.rows"
+
+
+def _sweep(folder: Files, batch_id: int) -> None:
+    """Rows of tries that came to nothing."""
+    for name in folder.names():
+        if name.endswith(".rows") and int(name[:10]) < batch_id:
+            folder.remove(name)
 
 
 def _summed(kept: pa.Table) -> pa.Table:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from windrow.errors import JobError
 from windrow.plan.stages import Aggregate
 from windrow.spark.internals.arrow_map import map_in_arrow
 from windrow.spark.internals.arrow_types import arrow_schema
 from windrow.spark.query.runner import LazyRelation, frame_of_sql, strictness
 from windrow.spark.row_columns import ROW, ROWS_COUNT
 from windrow.spark.state.backend import Gathered, Taken, kept_rows
-from windrow.spark.state.buckets import BUCKET, PAYLOAD, BucketWork, fates_of
+from windrow.spark.state.buckets import BUCKET, PAYLOAD, BucketWork, answered, fates_of
 from windrow.spark.state.job_state import JobState, StepInput
-from windrow.spark.state.state_file import decode, frame_of
+from windrow.spark.state.state_file import frame_of
+from windrow.storage import Files
 from windrow.windowing.order import in_order
 from windrow.windowing.step import BatchTime, Tables, stack
 
@@ -34,13 +34,15 @@ class ExecutorState:
     spark: SparkSession
     stage: Aggregate
     buckets: int
-    folder: str
+    folder: Files
     state: JobState
     snapshot_every: int
     retain: int
     life: str = field(default_factory=lambda: uuid.uuid4().hex)
     bytes_held: int = 0
     rows_held: int = 0
+    # The last batch with rows: its number, its try, and the buckets that it has put rows into.
+    _put: tuple[int, str, frozenset[int]] = (-1, "", frozenset())
 
     @property
     def _work(self) -> BucketWork:
@@ -50,10 +52,10 @@ class ExecutorState:
         assert not unmerged_upto, "the rows of a group go to one bucket"
         from pyspark.sql.types import BinaryType, StructType
 
-        work = self._work
+        work, attempt = self._work, uuid.uuid4().hex[:12]
 
         def receive(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return work.receive(batch_id, names, batches)
+            return work.receive(batch_id, attempt, names, batches)
 
         with strictness(rows.given.sparkSession, is_strict):
             partials = frame_of_sql(rows.given, sql(rows.source))
@@ -61,7 +63,8 @@ class ExecutorState:
             names = placed.columns
             shape = StructType().add(PAYLOAD.names[0], BinaryType())
             found = map_in_arrow(placed.repartition(self.buckets, BUCKET), receive, shape).toArrow()
-            parts = fates_of(found["payload"])
+            parts, filled = fates_of(found["payload"])
+            self._put = batch_id, attempt, filled
             fates = pa.concat_tables(parts) if parts else _schema_of(partials).empty_table()
         self.state.schemas[self.stage.name] = kept_rows(fates).drop_columns([ROW, ROWS_COUNT]).schema
         return Gathered(fates)
@@ -72,8 +75,11 @@ class ExecutorState:
 
     def step(self, rows: pa.Table | None, tick: BatchTime, batch_id: int, /) -> Taken:
         assert rows is None, "the rows are with their buckets"
-        work = self._work
-        answers = self._on_each(lambda bucket: work.advance(bucket, batch_id, tick))
+        work, (put_in, attempt, filled) = self._work, self._put
+        if put_in != batch_id:
+            # Time alone has moved on, as at the end of the input.
+            filled = frozenset()
+        answers = self._on_each(lambda bucket: work.advance(bucket, batch_id, tick, attempt if bucket in filled else None))
         self.bytes_held = sum(header["bytes"] for header, _ in answers)
         self.rows_held = sum(header["rows"] for header, _ in answers)
         for _, tables in answers:
@@ -97,11 +103,7 @@ class ExecutorState:
     def _on_each(self, ask: Callable[[int], bytes]) -> list[tuple[dict[str, Any], dict[str, pa.Table]]]:
         """One task a bucket."""
         tasks = self.spark.sparkContext.parallelize(range(self.buckets), self.buckets)
-        answers = [decode(answer) for answer in tasks.map(ask).collect()]
-        for header, _ in answers:
-            if "error" in header:
-                raise JobError(*header["error"])
-        return answers
+        return [answered(answer) for answer in tasks.map(ask).collect()]
 
     def settle_in(self, tables: Tables, batch_id: int) -> None:
         """Take over the state that the driver held after a batch: every bucket gets its groups."""

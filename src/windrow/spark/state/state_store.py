@@ -21,7 +21,7 @@ from windrow.spark.state.columns import Meanings, Renaming, describe, renaming
 from windrow.spark.state.counters import JobCounters
 from windrow.spark.state.job_state import Change, JobState, StepInput, having_name, stage_of
 from windrow.spark.state.state_file import TornFileError, decode, encode, frame_of
-from windrow.storage import Folder
+from windrow.storage import Files
 from windrow.windowing.clock import Clock
 from windrow.windowing.having import Panes
 from windrow.windowing.step import BatchTime, WindowStep
@@ -46,7 +46,7 @@ class StateStore:
 
     def __init__(
         self,
-        folder: Folder,
+        folder: Files,
         snapshot_every: int = 20,
         retain: int = 100,
         stagger: int = 0,
@@ -77,7 +77,7 @@ class StateStore:
 
     def settle(self, state: JobState) -> None:
         """After a committed batch: a snapshot now and then, and let go of what is older than the versions kept."""
-        if (state.batch_id + 1 + self._stagger) % self._snapshot_every:
+        if not self.is_snapshot_due(state.batch_id):
             return
         self.snapshot(state)
         oldest = state.batch_id - self._retain
@@ -86,6 +86,9 @@ class StateStore:
             for version in self.versions():
                 if version.batch_id < max(snapshots) or (version.batch_id == max(snapshots) and version.kind == "change"):
                     self._folder.remove(_file_name(version.batch_id, version.kind))
+
+    def is_snapshot_due(self, batch_id: int) -> bool:
+        return (batch_id + 1 + self._stagger) % self._snapshot_every == 0
 
     def snapshot(self, state: JobState) -> None:
         saved = _Saved(self._meanings)
