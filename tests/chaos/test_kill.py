@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.chaos.trades import write_trades
+from tests.chaos.trades import SQL, STREAMS, chance, last_commit, write_trades
 from tests.servers.hdfs import hdfs
 from windrow.storage import open_folder
 
@@ -29,22 +29,6 @@ pytestmark = pytest.mark.chaos
 KILLS = int(os.environ.get("WINDROW_CHAOS_ROUNDS", "30"))
 # A kill comes every second batch or so, and the last run must still have some to do.
 FILES = 5 * KILLS + 10
-STREAMS = ("candles", "running", "dear")
-SQL = """
-CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
-  'connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'files.per_batch' = '1',
-  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '2s');
-CREATE STREAM candles AS
-  SELECT symbol, _window_start AS s, FIRST(price) AS open, MAX(price) AS high, MIN(price) AS low, LAST(price) AS close,
-         COUNT(*) AS n, _emission AS kind, _revision AS rev
-  FROM trades WHERE price > 2 GROUP BY symbol WINDOW TUMBLING(10s) ALLOWED_LATENESS 20s
-  WITH ('connector' = 'files', 'path' = '{out}/candles', 'format' = 'json');
-CREATE STREAM running AS
-  SELECT symbol, COUNT(*) AS n, SUM(price) AS total, _revision AS rev FROM trades GROUP BY symbol EMIT CHANGES PER BATCH
-  WITH ('connector' = 'files', 'path' = '{out}/running', 'format' = 'json');
-CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 95
-  WITH ('connector' = 'files', 'path' = '{out}/dear', 'format' = 'json');
-"""
 
 
 class Place:
@@ -57,16 +41,13 @@ class Place:
 
     def start(self) -> subprocess.Popen[bytes]:
         sql = self._work / f"{self._name}.sql"
-        sql.write_text(SQL.format(folder=f"file:{self._work}", out=self.folder.path))
+        sql.write_text(SQL.format(rows=f"file:{self._work}/in", out=self.folder.path))
         state = f"{self.folder.path}/state"
         command = [sys.executable, "-m", "windrow", "run", str(sql), "--until-end", "--state", state, "--quiet"]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
 
     def last_commit(self) -> int:
-        """Spark keeps only the newest commits, so their number says nothing: the greatest does."""
-        jobs = self.folder.entries("state")
-        found = [name for job in jobs for name in self.folder.child(f"state/{job}/checkpoint/commits").names()]
-        return max((int(name) for name in found if name.isdigit()), default=-1)
+        return last_commit(self.folder.entries)
 
     def rows(self) -> dict[str, list[str]]:
         return {stream: [line for data in self._files(stream, ".json") for line in data.decode().splitlines()] for stream in STREAMS}
@@ -108,10 +89,8 @@ def _kill_somewhere(process: subprocess.Popen[bytes], place: Place, rng: random.
 
 
 def test_kills_leave_no_trace(tmp_path: Path, root: str) -> None:
-    seed = int(os.environ.get("WINDROW_CHAOS_SEED", random.randrange(1_000_000)))
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    write_trades(tmp_path / "in", FILES, 30, seed)
+    rng = chance()
+    write_trades(tmp_path / "in", FILES, 30, rng.randrange(1_000_000))
     whole, killed = Place(root, tmp_path, "undisturbed"), Place(root, tmp_path, "killed")
     undisturbed = whole.start()
     shown, _ = undisturbed.communicate(timeout=3600)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import uuid
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.chaos.trades import chance as some_chance
 from tests.cluster.driving import SMALL, Driver
 from tests.cluster.namespaces import Network, network, why_not
 from tests.cluster.standalone import Standalone
@@ -98,7 +98,4 @@ def spark(net: Network, cluster: Standalone, pack: Path) -> Iterator[SparkSessio
 
 @pytest.fixture
 def chance() -> random.Random:
-    """What a test leaves to chance; its seed is printed, and ``WINDROW_CHAOS_SEED`` repeats it."""
-    seed = int(os.environ.get("WINDROW_CHAOS_SEED", random.SystemRandom().randrange(1_000_000)))
-    print(f"seed {seed}")
-    return random.Random(seed)
+    return some_chance()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.chaos.trades import write_trades
+from tests.chaos.trades import SQL, STREAMS, last_commit, write_trades
 from tests.cluster.driving import Driver, Running
 from tests.cluster.faults import Fault, some_fault
 from tests.cluster.standalone import Standalone
@@ -26,21 +26,6 @@ FILES = 12 * ROUNDS + 20
 _GO_ON_SECONDS = 240.0
 # The lease of a driver that was killed runs out sooner than the half minute that is usual.
 _SETTINGS = {"state.lease.seconds": "5", "spark.worker.timeout": "6"}
-SQL = """
-CREATE STREAM trades (symbol STRING, price DOUBLE, ts BIGINT) WITH (
-  'connector' = 'files', 'path' = '{root}/in', 'format' = 'json', 'files.per_batch' = '1',
-  'event.time.field' = 'ts', 'event.time.format' = 'epoch_millis', 'watermark.delay' = '2s');
-CREATE STREAM candles AS
-  SELECT symbol, _window_start AS s, FIRST(price) AS open, MAX(price) AS high, MIN(price) AS low, LAST(price) AS close,
-         COUNT(*) AS n, _emission AS kind, _revision AS rev
-  FROM trades WHERE price > 2 GROUP BY symbol WINDOW TUMBLING(10s) ALLOWED_LATENESS 20s
-  WITH ('connector' = 'files', 'path' = '{root}/{place}/candles', 'format' = 'json');
-CREATE STREAM running AS
-  SELECT symbol, COUNT(*) AS n, SUM(price) AS total, _revision AS rev FROM trades GROUP BY symbol EMIT CHANGES PER BATCH
-  WITH ('connector' = 'files', 'path' = '{root}/{place}/running', 'format' = 'json');
-CREATE STREAM dear AS SELECT symbol, price FROM trades WHERE price > 95
-  WITH ('connector' = 'files', 'path' = '{root}/{place}/dear', 'format' = 'json');
-"""
 
 
 class Job:
@@ -48,7 +33,7 @@ class Job:
 
     def __init__(self, server: Hdfs, driver: Driver, root: str, place: str) -> None:
         self._server, self._driver, self._root, self._place = server, driver, root, place
-        self._file = driver.write(f"{place}.sql", SQL.format(root=f"{server.address}{root}", place=place))
+        self._file = driver.write(f"{place}.sql", SQL.format(rows=f"{server.address}{root}/in", out=f"{server.address}{root}/{place}"))
         self.running: Running | None = None
 
     def start(self, *words: str) -> Running:
@@ -57,13 +42,11 @@ class Job:
         return self.running
 
     def last_commit(self) -> int:
-        state = f"{self._root}/{self._place}/state"
-        found = [name for job in self._server.names(state) for name in self._server.names(f"{state}/{job}/checkpoint/commits")]
-        return max((int(name) for name in found if name.isdigit()), default=-1)
+        return last_commit(lambda folder: self._server.names(f"{self._root}/{self._place}/{folder}"))
 
     def rows(self) -> dict[str, list[str]]:
         place = f"{self._server.address}{self._root}/{self._place}"
-        found: dict[str, list[str]] = {"candles": [], "running": [], "dear": []}
+        found: dict[str, list[str]] = {stream: [] for stream in STREAMS}
         for path, text in sorted(read(place, *found).items()):
             # Rows of one batch that executors write stand in their files as tasks fell.
             found[path.split("/")[0]] += sorted(text.splitlines())
