@@ -11,8 +11,8 @@ from typing import Annotated, Any, ParamSpec
 import typer
 from typer.core import TyperGroup
 
-from windrow.cli.codes import UNEXPECTED
-from windrow.errors import JobError, SqlError, WindrowError
+from windrow.cli.codes import NO_PACKAGE, UNEXPECTED
+from windrow.errors import JobError, SqlError, UsageError, WindrowError
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 P = ParamSpec("P")
@@ -48,11 +48,28 @@ def report(error: WindrowError) -> int:
 
 
 def report_unexpected(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError) and (lacking := missing_package(error)) is not None:
+        return report(lacking)
     is_shown = _show_trace()
     print(describe_unexpected(error), file=sys.stderr)
     if not is_shown:
         print("  hint: this is a fault of Windrow; WINDROW_DEBUG=1 shows where it happened", file=sys.stderr)
     return FAILED
+
+
+def missing_package(error: ModuleNotFoundError) -> UsageError | None:
+    """What an environment lacks that was put together by hand, or into which a part only was installed; None for a module of ours.
+
+    >>> missing_package(ModuleNotFoundError("No module named 'pyarrow.lib'", name="pyarrow.lib")).message.partition(" (")[0]
+    'Windrow needs the package pyarrow, which this Python does not have'
+    """
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "windrow"):
+        return None
+    where = f"this Python does not have ({sys.executable})"
+    return UsageError(
+        NO_PACKAGE, f"Windrow needs the package {package}, which {where}", f"{sys.executable} -m pip install windrow, which brings it"
+    )
 
 
 def describe_unexpected(error: Exception) -> str:

@@ -19,6 +19,7 @@ NO_CASE = "WR622"
 UNWRITABLE = "WR623"
 NO_SPARK = "WR624"
 NOT_SUBMITTED = "WR647"
+NO_PACKAGE = "WR648"
 NO_BATCH = "WR651"
 NO_NEW_BATCH = "WR652"
 NO_SUCH_ROW = "WR653"
@@ -43,6 +44,7 @@ CODES: dict[str, str] = {
     UNWRITABLE: "a report cannot be written",
     NO_SPARK: "Spark does not start",
     NOT_SUBMITTED: "a file cannot be submitted to a cluster with its driver",
+    NO_PACKAGE: "a package that Windrow depends on is not installed",
     NO_BATCH: "a job whose batches were never recorded",
     NO_NEW_BATCH: "a job that committed nothing while it was watched",
     NO_SUCH_ROW: "why of a row that the job does not know, or has not read yet",

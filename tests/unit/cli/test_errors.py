@@ -117,6 +117,21 @@ def test_a_failure_has_its_exit_code(
     assert "Traceback" in windrow("explain", "-", stdin="SELECT 1").stderr
 
 
+def test_a_package_that_is_not_installed_is_named(tmp_path: Path) -> None:
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+sys.argv = ["windrow", "run", "-"]
+from windrow.cli.main import main
+main()
+"""
+    sql = "CREATE STREAM t (a INT) WITH ('connector' = 'generator'); SELECT a FROM t"
+    done = subprocess.run([sys.executable, "-c", code], input=sql, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"[WR648] Windrow needs the package pyarrow, which this Python does not have ({sys.executable})" in done.stderr
+    assert "-m pip install windrow" in done.stderr
+
+
 def test_an_unknown_command_or_option_is_a_usage_error(windrow: Windrow) -> None:
     assert windrow("frobnicate").exit_code == 2
     assert windrow("check", "--frobnicate").exit_code == 2
