@@ -87,11 +87,10 @@ def broker(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
 
 
 @pytest.fixture(scope="module")
-def spark(net: Network, cluster: Standalone, pack: Path) -> Iterator[SparkSession]:
+def spark(net: Network, cluster: Standalone, pack: Path, hdfs_server: Hdfs) -> Iterator[SparkSession]:
     """A session of this very process, for tests of many small jobs."""
-    session = make_session(
-        cluster.url, {**SMALL, "workers.pack": str(pack), "spark.driver.host": net.address, "spark.driver.bindAddress": net.address}
-    )
+    here = {"spark.driver.host": net.address, "spark.driver.bindAddress": net.address}
+    session = make_session(cluster.url, {**SMALL, **here, **hdfs_server.settings, "workers.pack": str(pack)})
     yield session
     stop_session(session)
 

@@ -48,15 +48,18 @@ class Driver:
         given = {} if is_here or words[0] != "run" else {**SMALL, **self.settings}
         more = [part for key, value in {**given, **(settings or {})}.items() for part in ("--set", f"{key}={value}")]
         master = ["--master", self.cluster.url] if words[0] == "run" and not is_here else []
-        log = self.host.folder / "log" / f"windrow-{len(self.host.started)}.log"
+        return self.start_python("-m", "windrow", *words, *master, *more, path=f"{os.path.dirname(sys.executable)}:/usr/bin:/bin")
+
+    def start_python(self, *words: str, path: str = "/usr/bin:/bin") -> Running:
+        """The Python of our environment, which is not active unless ``path`` begins with it."""
+        log = self.host.folder / "log" / f"python-{len(self.host.started)}.log"
         variables = {
-            "PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin",
+            "PATH": path,
             "PYTHONPATH": f"{ROOT}/src",
             "WINDROW_CACHE": str(load_settings().cache_folder),
             "PYTHONUNBUFFERED": "1",
         }
-        process = self.host.start([sys.executable, "-m", "windrow", *words, *master, *more], variables, log)
-        return Running(self, process, log)
+        return Running(self, self.host.start([sys.executable, *words], variables, log), log)
 
     def run(self, *words: str, settings: Mapping[str, str] | None = None, seconds: float = 600) -> str:
         """What it says, once it has ended well."""

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from windrow.spark.internals.executors import executor_ids
 from windrow.spark.internals.workers import lacking
+from windrow.storage import Files, NotForWorkers, open_folder
 from windrow.testing import Case, CaseRunner, load_cases
 
 CONFORMANCE = Path(__file__).parents[1] / "conformance"
@@ -37,7 +38,16 @@ def test_workers_have_what_they_need(spark: SparkSession) -> None:
     assert executor_ids(spark)
 
 
+@pytest.fixture(scope="module")
+def buckets(spark: SparkSession, hdfs: str) -> Files:
+    """Where executors keep what they hold of the state."""
+    found = open_folder(f"{hdfs}/cases", spark).for_workers()
+    assert not isinstance(found, NotForWorkers), found.reason
+    return found
+
+
+@pytest.mark.parametrize("home", ["resident", "distributed"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case(spark: SparkSession, case: Case) -> None:
-    verdict = CaseRunner(spark).run(case)
+def test_case(spark: SparkSession, buckets: Files, case: Case, home: str) -> None:
+    verdict = CaseRunner(spark, home=home, buckets=buckets).run(case)
     assert verdict.passed, verdict.message

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.cluster.driving import Driver
 from tests.cluster.namespaces import ROOT
 from tests.cluster.stores import put, read
+from tests.servers.hdfs import Hdfs
 
 FOLDERS = sorted(path.parent for path in (ROOT / "examples").glob("*/query.sql"))
 INPUTS = {str(path.relative_to(ROOT)): path for folder in FOLDERS for path in folder.rglob("*") if path.suffix in (".json", ".csv")}
@@ -34,7 +35,9 @@ def _rows(files: Mapping[str, str]) -> dict[str, list[str]]:
     return {place: sorted(lines) for place, lines in found.items()}
 
 
-def test_every_example_gives_what_it_gives_on_one_machine(driver: Driver, hdfs: str) -> None:
+def test_every_example_gives_what_it_gives_on_one_machine(driver: Driver, hdfs_server: Hdfs) -> None:
+    """With all state in the driver, and with that of windows and groups on the executors."""
+    hdfs = hdfs_server.address
     here = driver.host.folder / "tmp" / "examples-here"
     for name, path in INPUTS.items():
         (here / name).parent.mkdir(parents=True, exist_ok=True)
@@ -44,10 +47,13 @@ def test_every_example_gives_what_it_gives_on_one_machine(driver: Driver, hdfs: 
     expected = _rows({str(path.relative_to(here)): path.read_text() for path in here.glob("out/*/*/batch-*.json")})
     assert {place.split("/")[1] for place in expected} == {folder.name for folder in FOLDERS}
 
-    put(f"{hdfs}/there", INPUTS)
-    spread = _write(driver, "spread-examples", f"{hdfs}/there")
-    driver.run("run", spread, "--until-end", "--quiet", "--state", f"{hdfs}/there/state")
-    assert _rows(read(f"{hdfs}/there", "out")) == expected
+    for home in ("resident", "distributed"):
+        root = f"{hdfs}/{home}"
+        put(root, INPUTS)
+        spread = _write(driver, f"{home}-examples", root)
+        settings = {**hdfs_server.settings, "state.home": home, "state.buckets": "3"}
+        driver.run("run", spread, "--until-end", "--quiet", "--state", f"{root}/state", settings=settings)
+        assert _rows(read(root, "out")) == expected, home
 
 
 def test_a_path_without_a_scheme_is_on_the_clusters_file_system_for_everybody(driver: Driver, hdfs: str) -> None:

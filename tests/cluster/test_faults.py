@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.trades import SQL, STREAMS, last_commit, write_trades
 from tests.cluster.driving import Driver, Running
 from tests.cluster.faults import Fault, some_fault
@@ -31,14 +33,15 @@ _SETTINGS = {"state.lease.seconds": "5", "spark.worker.timeout": "6"}
 class Job:
     """The job in one place: where it writes, and how far it has come."""
 
-    def __init__(self, server: Hdfs, driver: Driver, root: str, place: str) -> None:
+    def __init__(self, server: Hdfs, driver: Driver, root: str, place: str, home: str) -> None:
+        self._settings = {**_SETTINGS, **server.settings, "state.home": home, "state.buckets": "3"}
         self._server, self._driver, self._root, self._place = server, driver, root, place
         self._file = driver.write(f"{place}.sql", SQL.format(rows=f"{server.address}{root}/in", out=f"{server.address}{root}/{place}"))
         self.running: Running | None = None
 
     def start(self, *words: str) -> Running:
         state = f"{self._server.address}{self._root}/{self._place}/state"
-        self.running = self._driver.start("run", self._file, "--until-end", "--json", "--state", state, *words, settings=_SETTINGS)
+        self.running = self._driver.start("run", self._file, "--until-end", "--json", "--state", state, *words, settings=self._settings)
         return self.running
 
     def last_commit(self) -> int:
@@ -95,11 +98,14 @@ def _round(job: Job, cluster: Standalone, chance: random.Random, fault: Fault | 
     return f"{name}: two batches later after {time.monotonic() - struck:.1f} s"
 
 
-def test_faults_leave_no_trace(cluster: Standalone, driver: Driver, hdfs_server: Hdfs, chance: random.Random, tmp_path: Path) -> None:
+@pytest.mark.parametrize("home", ["resident", "distributed"])
+def test_faults_leave_no_trace(
+    cluster: Standalone, driver: Driver, hdfs_server: Hdfs, chance: random.Random, tmp_path: Path, home: str
+) -> None:
     write_trades(tmp_path / "in", FILES, 30, chance.randrange(1_000_000))
-    root = f"/faults-{chance.randrange(1_000_000)}"
+    root = f"/faults-{home}-{chance.randrange(1_000_000)}"
     put(f"{hdfs_server.address}{root}/in", {path.name: path for path in sorted((tmp_path / "in").iterdir())})
-    whole, struck = Job(hdfs_server, driver, root, "undisturbed"), Job(hdfs_server, driver, root, "struck")
+    whole, struck = Job(hdfs_server, driver, root, "undisturbed", "resident"), Job(hdfs_server, driver, root, "struck", home)
     undisturbed = whole.start("--master", "local[2]")
     assert undisturbed.process.wait(3600) == 0, undisturbed.said
     struck.start()

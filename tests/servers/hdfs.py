@@ -60,6 +60,11 @@ class Hdfs:
     address: str
     page: str
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """Settings of Spark's, for those who ask over HTTP."""
+        return {"spark.hadoop.dfs.namenode.http-address": self.page.removeprefix("http://")}
+
     def names(self, folder: str) -> list[str]:
         """The entries of a folder, by its path; none where it does not exist."""
         try:

@@ -29,7 +29,7 @@ from windrow.spark.query.runner import LazyRelation
 from windrow.spark.scan.row_reader import read_all
 from windrow.spark.state.backends import StateBackendRules
 from windrow.spark.state.state_store import StateStore
-from windrow.storage import LocalFolder
+from windrow.storage import Files, LocalFolder
 from windrow.testing.open_windows import open_windows_of
 
 if TYPE_CHECKING:
@@ -122,14 +122,19 @@ class Engine(Protocol):
 class DirectEngine:
     """Calls each job's executor with one frame a source and batch: no query, no offset log."""
 
-    def __init__(self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str) -> None:
+    def __init__(
+        self, spark: SparkSession, compiled: Compiled, partitions: tuple[int, ...], folder: Path, home: str, buckets: Files | None = None
+    ) -> None:
         self._spark = spark
         self._partitions = partitions
         self._now = time.time_ns() // 1000
         self._seq = 0
         self._batch = -1
         self._outcome = Outcome.of(compiled.plan.jobs)
-        self._runs = [_JobRun(spark, job, partitions, folder / str(i), home) for i, job in enumerate(compiled.plan.jobs)]
+        there = buckets or LocalFolder(folder / "buckets")
+        self._runs = [
+            _JobRun(spark, job, partitions, folder / str(i), home, there.child(str(i))) for i, job in enumerate(compiled.plan.jobs)
+        ]
 
     def feed(self, rows: Rows) -> None:
         self._now = arrival_after(rows, self._now)
@@ -185,16 +190,14 @@ class DirectEngine:
 class _JobRun:
     """One job's executor with its durable state."""
 
-    def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path, home: str) -> None:
+    def __init__(self, spark: SparkSession, job: Job, partitions: tuple[int, ...], folder: Path, home: str, buckets: Files) -> None:
         self.job = job
         self._spark = spark
         self._partitions = {read.name: partitions for read in job.reads}
         self._store: StateStore | None = None
         self._folder = folder
         self._changes: list[BatchResult] = []
-        self._rules = StateBackendRules(
-            LocalFolder(folder / "buckets"), StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY
-        )
+        self._rules = StateBackendRules(buckets, StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
         self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
         self._recorder = BatchRecorder(self.executor)
 

@@ -25,6 +25,7 @@ from windrow.plan import bare_names
 from windrow.settings import environment
 from windrow.spark.session import adopt_session
 from windrow.sql import parse
+from windrow.storage import Files
 from windrow.testing.batches import Action, Advance, End, Feed, Force, Restart, schedule
 from windrow.testing.case import Case
 from windrow.testing.compare import difference, plain
@@ -73,8 +74,8 @@ class CaseRunner:
     called in public ways only.
 
     ``batches`` overrides how a case's rows are cut; at "random", what comes out is compared in any order, and ``seed`` gives the same
-    batches again. ``home`` says where state lives: in the driver, or "distributed" on the executors. ``granularity`` is the
-    'watermark.granularity' of streams that a case does not declare.
+    batches again. ``home`` says where state lives: in the driver, or "distributed" on the executors; it is in ``buckets`` where these do
+    not see this machine's disk. ``granularity`` is the 'watermark.granularity' of streams that a case does not declare.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class CaseRunner:
         restart_every_batch: bool = False,
         batches: str | None = None,
         home: str = "resident",
+        buckets: Files | None = None,
         seed: int = 0,
         granularity: str = "batch",
         input_format: str | None = None,
@@ -96,6 +98,7 @@ class CaseRunner:
         self._restarts = restart_every_batch
         self._batches = batches
         self._home = home
+        self._buckets = buckets
         self._seed = seed
         self._granularity = granularity
         self._format = input_format
@@ -166,7 +169,8 @@ class CaseRunner:
             if self._streaming:
                 engine = StreamingEngine(spark, compiled, partitions, Path(folder), self._home, self._format)
             else:
-                engine = DirectEngine(spark, compiled, partitions, Path(folder), self._home)
+                buckets = None if self._buckets is None else self._buckets.child(Path(folder).name)
+                engine = DirectEngine(spark, compiled, partitions, Path(folder), self._home, buckets)
             try:
                 for action in actions:
                     _apply(engine, action)
