@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-RECORDED = Path(__file__).parent / "recorded"
 FILE = "q.sql"
 
 

@@ -1,9 +1,10 @@
 """Jobs that are broken on purpose, each in a folder of its own: its file, and the state that a real run of it leaves behind.
 
-    .venv/bin/python -m tests.broken_jobs.making                   those that are not in tests/broken_jobs/recorded yet
-    .venv/bin/python -m tests.broken_jobs.making FOLDER NAME...    these, below another folder
+    .venv/bin/python -m tests.broken_jobs.making FOLDER            all of them, each in a folder below this one
+    .venv/bin/python -m tests.broken_jobs.making FOLDER NAME...    these
 
-Each run starts Spark; three start a broker or a database. What the commands must say of each is in ``tests/broken_jobs/causes.py``.
+Each run starts Spark; three start a broker or a database. What the commands must say of each is in ``tests/broken_jobs/causes.py``, and
+``tests/integration/test_broken_jobs.py`` makes each anew and asks them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.broken_jobs.causes import RECORDED, SITUATIONS
+from tests.broken_jobs.causes import SITUATIONS
 
 # 2026-01-05 09:30:00, in milliseconds
 START = 1_767_605_400_000
@@ -116,7 +117,9 @@ def create_topic(address: str, partitions: int) -> None:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    AdminClient({"bootstrap.servers": address}).create_topics([NewTopic("orders", partitions, 1)])["orders"].result(30)
+    # Kept until it has answered: a client that is let go gives up.
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic("orders", partitions, 1)])["orders"].result(30)
 
 
 def send(address: str, partition: int, rows: Iterable[Row]) -> None:
@@ -169,23 +172,23 @@ def wrong_unit_future() -> None:
 
 
 def short_delay() -> None:
-    """One row in ten is 47 seconds older than its neighbours."""
-    write_input([order(n, n - 47 if n % 10 == 9 and n > 60 else n) for n in range(600)])
+    """One row in ten is 47 seconds older than its neighbours; batches end within windows."""
+    write_input([order(n, n - 47 if n % 10 == 9 and n > 60 else n) for n in range(600)], per_file=50)
     run(ORDERS.format(more=", 'watermark.delay' = '2s'") + REVENUE.format(where="", more=""))
 
 
 def skewed_key() -> None:
-    write_input([order(n, n // 20, "guest" if n % 20 else None) for n in range(2400)], per_file=600)
+    write_input([order(n, n // 20, "guest" if n % 20 else f"c{n // 20 % 5}") for n in range(2400)], per_file=600)
     run(ORDERS.format(more=", 'watermark.delay' = '5s'") + REVENUE.format(where="", more=""))
 
 
 def slow_sink() -> None:
-    """A database whose trigger takes 50 ms for each row."""
+    """A database whose trigger takes 150 ms for each row: longer than Spark does on a machine that has much else to do."""
     from windrow.local.postgres import temporary_server
 
     slow = (
         "CREATE TABLE paid (customer text, amount double precision)",
-        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END'",
+        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.15); RETURN NEW; END'",
         "CREATE TRIGGER slow BEFORE INSERT ON paid FOR EACH ROW EXECUTE FUNCTION wait()",
     )
     write_input([order(n) for n in range(300)])
@@ -284,9 +287,10 @@ def _keep(made: Path, target: Path) -> None:
 
 
 def main(words: list[str]) -> None:
-    target = Path(words[0]).absolute() if words else RECORDED
-    names = words[1:] or [name for name in SITUATIONS if not (target / name).exists()]
-    for name in names:
+    if not words:
+        sys.exit(__doc__)
+    target = Path(words[0]).absolute()
+    for name in words[1:] or SITUATIONS:
         make(name, target)
         print(name, sum(path.stat().st_size for path in (target / name).rglob("*") if path.is_file()), "bytes")
 
