@@ -90,6 +90,9 @@ class Job:
         if self.alert == "WindrowFilesUnread":
             torn = Account(rows_in=int(rows), passed=int(rows), unread_files=set_aside)
             return {"ledger": Ledger({"orders": torn}, {"out": Account()})}
+        if self.alert == "WindrowTraceLoss":
+            with_context = rows - REACHED - set_aside
+            return {"counts": RunCounts(watermark_advanced=seconds, traced_rows=int(rows), with_context=int(with_context))}
         if self.alert == OWN.name:
             return {"metrics": {"dear": MetricTotal(MetricType.COUNTER, (), (), {(): (float(set_aside),)})}}
         if not self.is_broken:

@@ -115,7 +115,7 @@ def test_a_trace_leads_from_producers_through_a_window_to_the_output(
     spark: SparkSession, broker: Broker, tmp_path: Path, collector: tuple[str, Spans]
 ) -> None:
     protocol, spans = collector
-    source, windows, rows = broker.topic(partitions=1), broker.topic(partitions=1), broker.topic(partitions=1)
+    source, windows, rows, others = (broker.topic(partitions=1) for _ in range(4))
     send(
         broker,
         source,
@@ -128,6 +128,8 @@ def test_a_trace_leads_from_producers_through_a_window_to_the_output(
     CREATE STREAM t (k STRING, ts BIGINT) WITH ({options(broker, source, format="json", event__time__field="ts")});
     CREATE STREAM counts AS SELECT k, COUNT(*) AS n FROM t GROUP BY k WINDOW TUMBLING(1m) WITH ({options(broker, windows, format="json")});
     CREATE STREAM copies AS SELECT k FROM t WHERE k = 'a' WITH ({options(broker, rows, format="json")});
+    CREATE STREAM u (k STRING) WITH ({options(broker, source, format="json", trace__context="off")});
+    CREATE STREAM others AS SELECT k FROM u WHERE k = 'a' WITH ({options(broker, others, format="json")});
     """
     _run(Runner(spark, tmp_path), sql, {"traces.endpoint": spans.address, "traces.protocol": protocol})
 
@@ -138,9 +140,15 @@ def test_a_trace_leads_from_producers_through_a_window_to_the_output(
     closed = next(span for span in spans.named("write counts") if span.links)
     assert [one["traceparent"] for one in _headers(broker, windows, 2)] == [f"00-{closed.trace_id.hex()}-{closed.span_id.hex()}-01"] * 2
     assert len(closed.links) == 2
+    starts = {each.key: each.value.string_value for link in closed.links for each in link.attributes}
+    assert starts == {"windrow.window.start": "2026-01-05T09:30:00.000Z"}
     parents = {span.span_id for span in spans.all}
     assert closed.parent_span_id in parents
 
     assert _headers(broker, rows, 1)[0]["traceparent"] == PRODUCED[0]
     copied = next(span for span in spans.named("write copies") if span.links)
     assert [one.trace_id.hex() for one in copied.links] == [PRODUCED[0].split("-")[1]]
+
+    (unfollowed,) = spans.named("write others")
+    assert not unfollowed.links
+    assert _headers(broker, others, 1)[0]["traceparent"] == f"00-{unfollowed.trace_id.hex()}-{unfollowed.span_id.hex()}-01"

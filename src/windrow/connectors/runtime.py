@@ -183,9 +183,13 @@ class WriteTrace(Protocol):
 
     # The header ``traceparent`` of a reader that goes on from this write.
     traceparent: str
+    # Whether rows are in the traces that they came with; else that header of theirs is a header like any other.
+    follows: bool
 
-    def see(self, headers: Iterable[str | bytes | None], /) -> None:
-        """Values of that header in rows that are written: the trace links to whoever produced them."""
+    def see(self, headers: Iterable[str | bytes | None], window_starts: Sequence[int | None] = (), /) -> None:
+        """Values of that header in rows that are written, with the starts of the windows that these are of (in microseconds), if they are:
+        the trace links to whoever produced them.
+        """
 
 
 @dataclass(frozen=True)

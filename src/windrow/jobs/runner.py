@@ -579,6 +579,9 @@ class RunningJob:
         ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
         status = replace(known, windows=windows, fast_paths=paths, limits=self._limits)
         status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger)
+        if self._tracing is not None:
+            rows, found = self._tracing.rows_seen, self._tracing.rows_with_context
+            status = replace(status, counts=replace(status.counts, traced_rows=rows, with_context=found))
         return self._outside.completed(status, self.query) if is_deep else status
 
     @property

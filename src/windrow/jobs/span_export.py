@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GRPC, HTTP = "grpc", "http"
 _SCOPE = "windrow"
+_WINDOW_START = "windrow.window.start"
 # At the end of a job: how long the collector may take for what is left.
 _FLUSH_MILLIS = 5_000
 
@@ -52,7 +54,7 @@ class SpanExport:
             parent=parent,
             resource=self._resource,
             attributes=dict(span.attributes),
-            links=[Link(_context(one)) for one in span.links],
+            links=[Link(_context(one.to), _of_window(one.window_start)) for one in span.links],
             kind=SpanKind[span.kind.upper()],
             status=Status(StatusCode.OK) if span.error is None else Status(StatusCode.ERROR, span.error),
             start_time=span.start,
@@ -85,6 +87,17 @@ def _check_installed() -> None:
         raise UsageError(
             "WR628", "traces.endpoint is set, and the OpenTelemetry SDK is not installed", "python -m pip install 'windrow[otel]'"
         )
+
+
+def _of_window(start: int | None) -> dict[str, str]:
+    """
+    >>> _of_window(1_767_605_400_000_000), _of_window(None)
+    ({'windrow.window.start': '2026-01-05T09:30:00.000Z'}, {})
+    """
+    if start is None:
+        return {}
+    at = datetime.fromtimestamp(start / 1e6, UTC).isoformat(timespec="milliseconds")
+    return {_WINDOW_START: at.replace("+00:00", "Z")}
 
 
 def _context(at: TraceParent) -> SpanContext:

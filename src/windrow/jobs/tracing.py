@@ -6,7 +6,7 @@ succeeds has the parts. Off by default.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,8 +16,9 @@ from windrow.errors import WindrowError
 from windrow.jobs.options import TRACES_ENDPOINT, TRACES_PROTOCOL, TRACES_SAMPLE, RunOptions
 from windrow.jobs.span_export import SpanExport, span_export
 from windrow.observe.batch_trace import Operator, TracedBatch, Value, attempt_span, spans_of, write_span
-from windrow.observe.traces import Producers, TraceParent, batch_trace_id
-from windrow.plan.stages import Job, Stage, Write
+from windrow.observe.traces import Link, Producers, batch_trace_id
+from windrow.plan.headers import follows_context
+from windrow.plan.stages import Job, Read, Stage, Write
 from windrow.spark.execution.batch import BatchResult
 from windrow.spark.execution.measurements import BatchMeasurements
 
@@ -29,10 +30,11 @@ class _OpenWrite:
     """The trace of one output of the batch under way."""
 
     traceparent: str
+    follows: bool
     producers: Producers = field(default_factory=Producers)
 
-    def see(self, headers: Iterable[str | bytes | None], /) -> None:
-        self.producers.see(headers)
+    def see(self, headers: Iterable[str | bytes | None], window_starts: Sequence[int | None] = (), /) -> None:
+        self.producers.see(headers, window_starts)
 
 
 class Tracing:
@@ -43,6 +45,8 @@ class Tracing:
         self._operators = {stage.name: _operator(stage) for stage in job.stages}
         self._writes: dict[str, _OpenWrite] = {}
         self._attempts: dict[int, int] = {}
+        # Of this run, as far as they were looked at.
+        self.rows_seen, self.rows_with_context = 0, 0
 
     def is_sampled(self, batch_id: int) -> bool:
         """Decided by the trace id, so that it is the same whenever the batch runs, here and in any sampler that follows it."""
@@ -51,7 +55,12 @@ class Tracing:
     def write_trace(self, batch_id: int, write: Write) -> WriteTrace | None:
         if not self.is_sampled(batch_id):
             return None
-        return self._writes.setdefault(write.name, _OpenWrite(str(write_span(self._id, batch_id, write.name))))
+        return self._writes.setdefault(write.name, _OpenWrite(str(write_span(self._id, batch_id, write.name)), self._follows(write.name)))
+
+    def _follows(self, name: str) -> bool:
+        """Not where rows of a source may be among them whose contexts are not to be looked at."""
+        stage = self._job.stage(name)
+        return follows_context(stage) if isinstance(stage, Read) else all(self._follows(each) for each in stage.inputs)
 
     def committed(self, result: BatchResult, producers: Producers | None = None) -> None:
         about: dict[str, Value] = {
@@ -63,7 +72,11 @@ class Tracing:
         for name, statement in result.ledger.statements.items():
             about[f"windrow.statement.{name}.rows_in"] = statement.rows_in
             about[f"windrow.statement.{name}.emitted"] = statement.emitted
-        self._send(result.batch_id, result.measured, about, tuple((producers or Producers()).contexts.values()))
+        seen = producers or Producers()
+        for one in (seen, *(own.producers for own in self._writes.values())):
+            self.rows_seen += one.looked_at
+            self.rows_with_context += one.with_context
+        self._send(result.batch_id, result.measured, about, tuple(seen.links.values()))
         self._attempts.pop(result.batch_id, None)
 
     def attempt_id(self, batch_id: int, measured: BatchMeasurements) -> str:
@@ -88,10 +101,10 @@ class Tracing:
         batch_id: int,
         measured: BatchMeasurements,
         about: dict[str, Value],
-        links: tuple[TraceParent, ...],
+        links: tuple[Link, ...],
         error: str | None = None,
     ) -> None:
-        written = {name: tuple(one.producers.contexts.values()) for name, one in self._writes.items()}
+        written = {name: tuple(one.producers.links.values()) for name, one in self._writes.items()}
         self._writes = {}
         if not self.is_sampled(batch_id):
             return

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from windrow.observe.traces import TraceParent, batch_trace_id, span_id
+from windrow.observe.traces import Link, TraceParent, batch_trace_id, span_id
 
 # An operator that took less did nothing but hand a plan on.
 _LEAST_NANOS = 1_000_000
@@ -52,7 +52,7 @@ class Span:
     start: int
     end: int
     attributes: Mapping[str, Value] = field(default_factory=dict)
-    links: tuple[TraceParent, ...] = ()
+    links: tuple[Link, ...] = ()
     error: str | None = None
 
 
@@ -69,8 +69,8 @@ class TracedBatch:
     stretches: Sequence[Stretch]
     operators: Mapping[str, Operator]
     attributes: Mapping[str, Value] = field(default_factory=dict)
-    links: tuple[TraceParent, ...] = ()
-    written_links: Mapping[str, tuple[TraceParent, ...]] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+    written_links: Mapping[str, tuple[Link, ...]] = field(default_factory=dict)
     error: str | None = None
 
 

@@ -180,6 +180,10 @@ TABLE_PROGRESS = _gauge(
     "table_load_progress_ratio", "How much of a table is loaded, by its estimated size; 1 when it is whole.", "ratio", ("table",)
 )
 TABLE_STALE = _gauge("table_stale", "1 while the last refresh of a table failed, else 0.", labels=("table",))
+TRACED_ROWS = _counter(
+    "trace_rows_total", "Rows that were asked which trace they came with, while batches are traced: the first ones of each batch.", "rows"
+)
+WITH_CONTEXT = _counter("trace_rows_with_context_total", "Those of them that came with a trace context.", "rows")
 
 _GROUP[0] = "The process"
 HEAP = _gauge("jvm_heap_used_bytes", "Heap of Spark's driver that is in use.", "bytes")

@@ -11,7 +11,7 @@ from windrow.observe import instruments as of
 from windrow.observe.instruments import JOB, Instrument
 from windrow.observe.promql import Known, promql
 
-EMERGENCY, CRITICAL, WARNING = "emergency", "critical", "warning"
+EMERGENCY, CRITICAL, WARNING, INFO = "emergency", "critical", "warning", "info"
 _RUNBOOK = "docs/monitoring.md#alerts"
 _THIS = "{{ $labels.job_name }}"
 # Stands in a condition where the series of the file's jobs are selected.
@@ -58,7 +58,7 @@ def _held(offset: str = "") -> str:
 
 def standing(stalled: float = 120) -> tuple[Rule, ...]:
     """The rules of every job. ``stalled`` is how many seconds without a commit are too many."""
-    return (*_job_rules(stalled), *_time_rules(), *_row_rules(), *_file_rules(), *_state_rules(), *_outside_rules())
+    return (*_job_rules(stalled), *_time_rules(), *_row_rules(), *_file_rules(), *_state_rules(), *_outside_rules(), *_trace_rules())
 
 
 def _job_rules(stalled: float) -> Iterable[Rule]:
@@ -197,6 +197,18 @@ def _outside_rules() -> Iterable[Rule]:
         WARNING,
         f"table {{{{ $labels.table }}}} of job {_THIS} was not refreshed",
         "/health/tables has the reason; what was loaded before is in force",
+    )
+
+
+def _trace_rules() -> Iterable[Rule]:
+    asked, had = _change("increase", of.TRACED_ROWS, "10m"), _change("increase", of.WITH_CONTEXT, "10m")
+    yield Rule(
+        "WindrowTraceLoss",
+        _also(f"{had} > 0", f"{had} < 0.95 * {asked}"),
+        INFO,
+        f"more than 5 % of the rows of job {_THIS} come without a trace context, and others with one",
+        "a producer does not send the header traceparent; 'trace.context' = 'off' of a source looks at none of its contexts",
+        "10m",
     )
 
 

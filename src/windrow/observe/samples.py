@@ -179,6 +179,9 @@ def _state(status: JobStatus) -> Iterator[Number]:
 
 
 def _outside(status: JobStatus) -> Iterator[Number]:
+    if status.counts.traced_rows:
+        yield of.TRACED_ROWS, (), status.counts.traced_rows
+        yield of.WITH_CONTEXT, (), status.counts.with_context
     yield from ((of.SINK_ERRORS, labels, count) for labels, count in status.counts.sink_errors.items())
     for system in status.systems:
         yield of.BREAKER, (system.system,), float(system.state != CLOSED)

@@ -155,7 +155,7 @@ TRANSIENT, PERMANENT = "transient", "permanent"
 class RunCounts:
     """What happened since the run began. ``errors`` are by code and class: what the job got over, and what ended it.
 
-    ``sink_errors`` are by statement and code.
+    ``sink_errors`` are by statement and code. ``traced_rows`` were asked for the trace they came with, and ``with_context`` had one.
     """
 
     batches: int = 0
@@ -164,6 +164,8 @@ class RunCounts:
     watermark_advanced: float = 0.0
     errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sink_errors: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    traced_rows: int = 0
+    with_context: int = 0
 
 
 @dataclass(frozen=True)

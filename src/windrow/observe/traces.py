@@ -7,13 +7,16 @@ asking anybody, and a batch that runs again writes the same ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain, repeat
 
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 # How many producers a span links to: a sample of those of a batch, or a trace of a large batch would be larger than the batch.
 MOST_LINKS = 32
+# To find out how many rows come without a context, so many of a batch are looked at.
+MOST_LOOKED_AT = 1000
 _W3C = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
@@ -61,23 +64,36 @@ def span_id(trace_id: int, *names: object) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:8]) or 1
 
 
+@dataclass(frozen=True)
+class Link:
+    """To the span that produced a row. ``window_start`` is that of the window which the row went into, in microseconds, if it is one."""
+
+    to: TraceParent
+    window_start: int | None = None
+
+
 @dataclass
 class Producers:
-    """The contexts in which rows of a batch were produced: the first few that differ. Producers that are not sampled do not count."""
+    """The contexts in which rows of a batch were produced: the first few that differ. Producers that are not sampled do not count.
 
-    contexts: dict[str, TraceParent] = field(default_factory=dict)
+    Of the first rows, ``looked_at`` counts all and ``with_context`` those that came with a context, sampled or not. Results of windows are
+    not counted: the rows that they are of were.
+    """
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.contexts) >= MOST_LINKS
+    links: dict[str, Link] = field(default_factory=dict)
+    looked_at: int = 0
+    with_context: int = 0
 
-    def see(self, headers: Iterable[str | bytes | None]) -> None:
-        """Take in values of the header ``traceparent``."""
-        for value in headers:
-            if self.is_full:
+    def see(self, headers: Iterable[str | bytes | None], window_starts: Sequence[int | None] = ()) -> None:
+        """Take in values of the header ``traceparent``, one for each row, and the starts of their windows where they have any."""
+        for value, start in zip(headers, chain(window_starts, repeat(None)), strict=False):
+            is_counted = not window_starts and self.looked_at < MOST_LOOKED_AT
+            if not is_counted and len(self.links) >= MOST_LINKS:
                 return
             text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
-            if text is not None and text not in self.contexts:
-                found = TraceParent.parse(text)
-                if found is not None and found.is_sampled:
-                    self.contexts[text] = found
+            found = None if text is None else TraceParent.parse(text)
+            if is_counted:
+                self.looked_at += 1
+                self.with_context += found is not None
+            if text is not None and found is not None and found.is_sampled and len(self.links) < MOST_LINKS:
+                self.links.setdefault(text, Link(found, start))

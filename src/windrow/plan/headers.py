@@ -10,6 +10,8 @@ from windrow.plan.stages import Aggregate, AggregateItem, HeaderChange, Item, Re
 
 HEADERS = Column("_headers")
 LAST_HEADERS = "_a_headers"
+# An option of sources: whether rows are in the traces that their headers name.
+TRACE_CONTEXT, OFF = "trace.context", "off"
 # Headers of a group's last row, none where that has none. Statements that share what they read give it another name.
 _NO_HEADERS = Cast(Call("map", ()), Map(STRING, STRING))
 LAST_HEADERS_CALL = Call("LAST", (Call("map_entries", (Call("coalesce", (HEADERS, _NO_HEADERS)),)),))
@@ -35,6 +37,11 @@ def take_header_changes(items: tuple[Item, ...]) -> tuple[tuple[Item, ...], tupl
 
     plain = tuple(Item(item.name, None if item.expr is None else transform(item.expr, change)) for item in items)
     return plain, tuple(changes)
+
+
+def follows_context(read: Read) -> bool:
+    """Whether the trace contexts that rows of a source come with are linked to, and handed on."""
+    return dict(read.options).get(TRACE_CONTEXT, "").lower() != OFF
 
 
 def keep_headers(stage: Aggregate) -> Aggregate:

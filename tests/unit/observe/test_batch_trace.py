@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from windrow.observe.batch_trace import Operator, TracedBatch, spans_of, write_span
-from windrow.observe.traces import MOST_LINKS, Producers, TraceParent, batch_trace_id
+from windrow.observe.traces import MOST_LINKS, MOST_LOOKED_AT, Link, Producers, TraceParent, batch_trace_id
 
 MS = 1_000_000
 
@@ -75,6 +75,17 @@ def test_attempts_are_spans_of_one_trace() -> None:
 def test_a_batch_links_to_the_first_producers_that_are_sampled() -> None:
     producers = Producers()
     producers.see(["no context", None, str(TraceParent(1, 1, is_sampled=False)), str(TraceParent(1, 2)), str(TraceParent(1, 2)).encode()])
-    assert list(producers.contexts.values()) == [TraceParent(1, 2)]
+    assert list(producers.links.values()) == [Link(TraceParent(1, 2))]
+    assert (producers.looked_at, producers.with_context) == (5, 3)
     producers.see(str(TraceParent(2, n)) for n in range(1, 100))
-    assert len(producers.contexts) == MOST_LINKS
+    assert len(producers.links) == MOST_LINKS
+    assert producers.looked_at == 104
+    producers.see(str(TraceParent(3, n)) for n in range(1, 2 * MOST_LOOKED_AT))
+    assert producers.looked_at == MOST_LOOKED_AT
+
+
+def test_a_link_of_a_window_has_its_start_and_is_counted_with_its_rows() -> None:
+    producers = Producers()
+    producers.see([str(TraceParent(1, 2)), None, str(TraceParent(1, 3))], [60, 120, 180])
+    assert list(producers.links.values()) == [Link(TraceParent(1, 2), 60), Link(TraceParent(1, 3), 180)]
+    assert producers.looked_at == 0

@@ -87,6 +87,10 @@ BROKEN: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     ),
     "WindrowSystemDown": ({f'windrow_system_breaker_open{{{J},system="Kafka"}}': "1x200 0x400"}, {"system": "Kafka"}),
     "WindrowTableStale": ({f'windrow_table_stale{{{J},table="rates"}}': "1x200 0x400"}, {"table": "rates"}),
+    "WindrowTraceLoss": (
+        {f"windrow_trace_rows_total{{{J}}}": "0+10x600", f"windrow_trace_rows_with_context_total{{{J}}}": "0+5x200 1000+10x400"},
+        {},
+    ),
     "TooDear": ({f"dear_total{{{J}}}": "0+60x200 12000+0x400"}, {}),
 }
 ABSENT, LIMITS = "WindrowJobGone", "WindrowStateNearLimit"

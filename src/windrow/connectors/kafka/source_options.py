@@ -33,6 +33,10 @@ _OPTIONS = (
     OptionSpec("key.format", _CHOICE, "how the key of a record becomes `_key`", default="text", choices=KEY_FORMATS, example="base64"),
     OptionSpec("headers", OptionKind.BOOLEAN, "whether headers are read, and carried on to emissions", default="true", example="false"),
     OptionSpec(
+        "trace.context", _CHOICE,
+        "whether [traces](operations.md#traces) link to the context in the header `traceparent`, and records of outputs go on with it",
+        default="auto", choices=("auto", "off"), example="off"),
+    OptionSpec(
         "auto.offset.reset", _CHOICE, "where a new job begins", default="earliest", choices=("earliest", "latest"), example="latest"),
     OptionSpec(
         "starting.offsets", _TEXT,
@@ -74,7 +78,7 @@ _OPTIONS = (
 _MAY_CHANGE = (
     *("bootstrap.servers", "kafka.*", "schema.registry.url", "schema.registry.basic.auth.user.info"),
     *("auto.offset.reset", "starting.offsets", "starting.timestamp", "max.offsets.per.trigger", "fail.on.data.loss"),
-    *("topic.wait.timeout", "topic.retry.interval", "group.id", "group.commit"),
+    *("topic.wait.timeout", "topic.retry.interval", "group.id", "group.commit", "trace.context"),
 )
 SOURCE_OPTIONS: tuple[OptionSpec, ...] = tuple(replace(option, may_change=option.key in _MAY_CHANGE) for option in _OPTIONS)
 

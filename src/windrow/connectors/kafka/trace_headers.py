@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pyarrow as pa
+
 from windrow.connectors.kafka.records import Headers, Records
 from windrow.connectors.runtime import EMISSION, Output
+from windrow.model.row_protocol import START
 
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 _OWN = frozenset((TRACEPARENT, TRACESTATE))
@@ -14,17 +17,28 @@ _OWN = frozenset((TRACEPARENT, TRACESTATE))
 
 def with_trace(records: Iterator[Records], output: Output) -> Iterator[Records]:
     """A record that stands for one row keeps the context it came with. One that stands for many rows has that of the batch, and so has
-    one that came without.
+    one that came without, or from a source whose contexts are not to be looked at.
     """
     trace = output.trace
     if trace is None:
         yield from records
         return
-    stands_for_many = EMISSION in _columns(output)
+    is_new = EMISSION in _columns(output) or not trace.follows
+    done = 0
     for part in records:
         own = part.headers or [None] * len(part)
-        trace.see(_context(headers) for headers in own)
-        yield replace(part, headers=[_traced(headers, trace.traceparent, stands_for_many) for headers in own])
+        if trace.follows:
+            trace.see((_context(headers) for headers in own), _window_starts(output, done, len(own)))
+        done += len(own)
+        yield replace(part, headers=[_traced(headers, trace.traceparent, is_new) for headers in own])
+
+
+def _window_starts(output: Output, first: int, count: int) -> list[int | None]:
+    """Of the windows whose results are written, in microseconds; none where rows are no results of windows."""
+    if output.table is None or START not in output.table.column_names:
+        return []
+    starts: list[int | None] = output.table[START].slice(first, count).cast(pa.int64()).to_pylist()
+    return starts
 
 
 def _columns(output: Output) -> list[str]:
@@ -37,7 +51,7 @@ def _context(headers: Headers | None) -> str | bytes | None:
     return next((value for name, value in headers or () if name == TRACEPARENT), None)
 
 
-def _traced(headers: Headers | None, traceparent: str, stands_for_many: bool) -> Headers:
+def _traced(headers: Headers | None, traceparent: str, is_new: bool) -> Headers:
     """
     >>> _traced([("a", "1"), ("traceparent", "x"), ("tracestate", "y")], "new", True)
     [('a', '1'), ('traceparent', 'new')]
@@ -46,6 +60,6 @@ def _traced(headers: Headers | None, traceparent: str, stands_for_many: bool) ->
     >>> _traced(None, "new", False)
     [('traceparent', 'new')]
     """
-    if not stands_for_many and _context(headers) is not None:
+    if not is_new and _context(headers) is not None:
         return headers or []
     return [*(one for one in headers or () if one[0] not in _OWN), (TRACEPARENT, traceparent)]
