@@ -53,6 +53,7 @@ def build_and_apply(
                 if strategy is Strategy.BLUE_GREEN:
                     print(f"\n{rehearsal_text(builder.compare(review))}\n")
             if strategy is Strategy.BLUE_GREEN and not yes and not typer.confirm("Swap?"):
+                print("nothing was changed")
                 raise typer.Exit(1)
             stop()
             for switch, builder in builders:

@@ -100,7 +100,8 @@ def show_history(
     made = table("job", "version>", "batches", "class", "at (UTC)", "by", "commit", "what")
     for one in reversed(records):
         what = one["message"] or "; ".join(one["changes"]) or ("the first" if one["version"] == 1 else "")
-        batches = f"{one['from_batch']} to {'now' if one['to_batch'] is None else one['to_batch']}"
+        last = one["to_batch"]
+        batches = "none" if last is not None and last < one["from_batch"] else f"{one['from_batch']} to {'now' if last is None else last}"
         what = what if one["is_final"] else f"not seen to work yet: {what}"
         made.add_row(one["job"], str(one["version"]), batches, one["class"], one["at"], one["by"], one["commit"][:10], what)
     screen().print(made)

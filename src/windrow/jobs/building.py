@@ -21,7 +21,7 @@ from windrow.jobs.history import forget_state
 from windrow.jobs.identity import NOTES, Origin, make_card, parts_of, read_card, write_card
 from windrow.jobs.options import RunOptions
 from windrow.jobs.rehearsal import MOST_ROWS, Rehearsal, Shadow, compared_rows
-from windrow.jobs.switching import JobSwitch, Review
+from windrow.jobs.switching import JobSwitch, Review, refuse_missing_rows
 from windrow.plan.stages import Job
 from windrow.spark.operators.state_columns import column_meanings
 from windrow.spark.operators.steps import steps_of
@@ -43,6 +43,7 @@ class Building:
     def build(self, review: Review) -> None:
         """Read what the job has read by now. Takes as long as reading it does."""
         self._advance(self._switch.job, "new", review.batch)
+        refuse_missing_rows(self._switch.job.name, review.rows_read, self._state())
 
     def compare(self, review: Review) -> Rehearsal:
         """What the old text gives of the same rows beside what the new one has given."""
@@ -57,11 +58,13 @@ class Building:
         """The state as if the new text had always run, after this batch of the job."""
         if self._built is None or self._built[0] != batch:
             self._advance(self._switch.job, "new", batch)
+        return replace(self._state(), batch_id=batch)
+
+    def _state(self) -> JobState:
         assert self._built is not None
         folder = self._folder("new", self._switch.job)
         store = StateStore(folder.child(parts_of(read_card(folder))[0]), meanings=column_meanings(self._switch.job))
-        state = store.load(self._built[1], steps_of(self._switch.job))
-        return replace(state, batch_id=batch)
+        return store.load(self._built[1], steps_of(self._switch.job))
 
     def _advance(self, job: Job, name: str, batch: int) -> None:
         folder, number = self._folder(name, job), 0 if self._built is None else self._built[1] + 1

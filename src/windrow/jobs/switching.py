@@ -113,7 +113,7 @@ class JobSwitch:
             state = StateMigration(self.folder, running, self.job, parts_of(card)).load(batch)
         except WindrowError as error:
             return replace(found, obstacles=[*_refusals(changes), error.message])
-        found = replace(found, load_seconds=time.monotonic() - began, rows_read=sum(one.rows_in for one in state.ledger.sources.values()))
+        found = replace(found, load_seconds=time.monotonic() - began, rows_read=rows_read(state))
         waiting = waits_for(running, state)
         if not changes:
             return replace(found, closing=cut_of(card) if waiting else None, cut_until=max(waiting.values(), default=None))
@@ -183,7 +183,10 @@ class JobSwitch:
             if strategy.builds:
                 if build is None:
                     raise UsageError("WR677", f"strategy {strategy.value} reads the sources again", "windrow apply FILE does, with Spark")
-                write_built(self.folder, build(batch), self.job, parts)
+                built = build(batch)
+                had = StateMigration(self.folder, as_it_runs(old, self.folder, card), self.job, parts_of(card)).load(batch)
+                refuse_missing_rows(self.job.name, rows_read(had), built)
+                write_built(self.folder, built, self.job, parts)
                 card = {key: value for key, value in card.items() if key != "beginnings"}
             else:
                 new = self.job if review.cut is None else with_both(old, self.job, review.cut)
@@ -381,6 +384,21 @@ def changed_since(compiled: Compiled, state: Folder) -> dict[str, ChangeClass]:
         if changes:
             found[job.name] = Review(job.name, 0, 0, changes).klass
     return found
+
+
+def rows_read(state: JobState) -> int:
+    return sum(one.rows_in for one in state.ledger.sources.values())
+
+
+def refuse_missing_rows(job: str, had: int, built: JobState) -> None:
+    """A file that was removed, or records whose time in a topic is over: nobody else would say that they are missing."""
+    now = rows_read(built)
+    if now != had:
+        raise UsageError(
+            "WR673",
+            f"the state of job {job} cannot be made anew: it has read {had:,} rows, and its sources give {now:,} of them now",
+            "bring back what is missing, or --strategy mix, or start with a new --state folder",
+        )
 
 
 def refused(review: Review) -> UsageError:

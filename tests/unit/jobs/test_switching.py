@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.property.changed_job import SECOND, PlainJob, Row, Text, expected
-from windrow.changes import changes_between
+from windrow.changes import Strategy, changes_between
 from windrow.compiler import compile_sql
 from windrow.connectors.files.runtime import FilesConnector
 from windrow.errors import JobError, UsageError, WindrowError
@@ -20,6 +20,7 @@ from windrow.jobs.history import JobHistory
 from windrow.jobs.identity import read_card
 from windrow.jobs.job_versions import versions_of
 from windrow.jobs.saved_text import as_it_is, saved_job
+from windrow.observe.ledger import Ledger
 from windrow.plan.explain_json import job_to_json
 from windrow.storage import LocalFolder
 from windrow.storage.lease import Lease
@@ -300,3 +301,18 @@ def test_a_statement_that_makes_other_jobs_is_refused(tmp_path: Path) -> None:
     apart = f"{OLD.sql()} CREATE STREAM u (a INT) WITH ('connector' = 'generator'); SELECT a FROM u;"
     with pytest.raises(UsageError, match=r"WR676.*q is gone, and now there is q\.o, q\.out"):
         switching.switches_of(compile_sql(apart, "q.sql", {}), job.state_folder, "q.sql", {})
+
+
+def test_a_state_that_was_made_of_other_rows_is_not_taken(tmp_path: Path) -> None:
+    """A file was removed since, or changed, or a topic has let records go. The job of these tests counts no rows of its source."""
+    job = PlainJob(tmp_path)
+    job.run(OLD, BATCHES[:2])
+    switch = job.switch(NEW)
+    kept = JobHistory(switch.saved_job(read_card(switch.folder)), job.state_folder).load(None)
+    ledger = Ledger()
+    ledger.source("t").rows_in = 3
+    with pytest.raises(UsageError, match=r"WR673.*it has read 0 rows, and its sources give 3 of them now"):
+        switch.apply(strategy=Strategy.REBUILD, build=lambda _: replace(kept, ledger=ledger))
+    assert read_card(switch.folder).get("version", 1) == 1
+    assert job.switch(OLD).review().changes == []
+    assert switch.apply(strategy=Strategy.REBUILD, build=lambda _: kept) == 2
