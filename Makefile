@@ -54,7 +54,7 @@ chaos:  ## kills, restarts and torn files; takes minutes
 	@$(BOOT) python -- -m pytest -q -s -m chaos -o faulthandler_timeout=0 tests/chaos
 
 changes:  ## 4,000 random changes of queries with their state, in both homes of state and through restarts; takes half an hour
-	@$(BOOT) python -- -m pytest -q -m slow -o faulthandler_timeout=0 tests/property/test_changed_queries.py tests/property/test_cut_over_queries.py
+	@$(BOOT) python -- -m pytest -q -x -m slow -o faulthandler_timeout=0 tests/property/test_changed_queries.py tests/property/test_cut_over_queries.py
 
 cluster:  ## a Spark cluster of machines that share nothing, made of namespaces (Linux, root): workers, examples, cases, faults
 	@$(BOOT) python -- -m pytest -q -s -m cluster -o faulthandler_timeout=0 tests/cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from tests.property.changed_job import CALLS, SECOND, PlainJob, Row, Text, colum
 from windrow.changes import ChangeClass
 
 QUICK = settings(phases=(Phase.generate,), max_examples=6, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
-SLOW = settings(QUICK, max_examples=1000)
+# So many in each home of state; --hypothesis-seed repeats a run.
+SLOW = settings(QUICK, max_examples=int(os.environ.get("WINDROW_CHANGES", "1000")))
 HOMES = ("resident", "distributed")
 _DISORDER = 2
 

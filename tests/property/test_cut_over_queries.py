@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.property.changed_job import CALLS, DOUBLED, SECOND, PlainJob, Row, Said, Text, Window, expected
 
 QUICK = settings(phases=(Phase.generate,), max_examples=12, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck))
-SLOW = settings(QUICK, max_examples=1000)
+# So many in each home of state; --hypothesis-seed repeats a run.
+SLOW = settings(QUICK, max_examples=int(os.environ.get("WINDROW_CHANGES", "1000")))
 HOMES = ("resident", "distributed")
 _DELAY = 2
 _WINDOWS = [(10, 10), (20, 20), (30, 10), (15, 10), (60, 60), (20, 5)]
