@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from windrow.changes import Change, changes_between, cut_over, mixed
+from tests.property.changed_job import SECOND, PlainJob, Row, Text
+from windrow.changes import Change, Strategy, changes_between, cut_over, mixed
 from windrow.compiler import compile_sql
-from windrow.errors import UsageError
-from windrow.jobs.cut_overs import functions_lost
+from windrow.errors import JobError, UsageError
+from windrow.jobs.cut_overs import as_it_runs, functions_lost
 from windrow.jobs.identity import claim, read_card
 from windrow.plan.explain_json import job_to_json
 from windrow.plan.stages import Job
@@ -135,3 +136,58 @@ def test_state_of_a_version_that_noted_no_code_is_taken_as_it_is(tmp_path: Path)
     body("x * 0.7")
     claim(folder, job_of(BELOW))
     assert read_card(folder)["plan"]["functions"][0]["code"], "from now on it is noted"
+
+
+class WithFunction(Text):
+    """The query of the random changes, with the function created before it."""
+
+    def sql(self) -> str:
+        create = "CREATE FUNCTION net(x INT) RETURNS INT LANGUAGE PYTHON AS 'prices:net';\n"
+        return create + super().sql()
+
+
+ROWS = [[Row("a", 1, 1 * SECOND), Row("b", 2, 4 * SECOND)], [Row("a", 3, 12 * SECOND)]]
+
+
+def test_a_state_is_carried_over_to_other_code_when_somebody_says_so(tmp_path: Path) -> None:
+    job, text = PlainJob(tmp_path), WithFunction(("SUM(net(v))",))
+    job.run(text, ROWS[:1])
+    body("x * 0.7")
+    with pytest.raises(UsageError, match="WR804"):
+        job.run(text, ROWS[1:])
+    review = job.switch(text).review()
+    assert (review.klass.value, review.can_apply, review.cut) == ("E", False, None)
+    assert "a name of its own" in review.obstacles[0]
+    with pytest.raises(UsageError, match="WR673"):
+        job.switch(text).apply()
+    assert job.switch(text).review(Strategy.REBUILD).can_apply
+    assert "the old text would run with function net as it is now" in job.switch(text).review(Strategy.BLUE_GREEN).obstacles[0]
+    assert job.switch(text).apply(strategy=Strategy.MIX) == 2
+    assert job.switch(text).review().changes == []
+    job.run(text, ROWS[1:], is_end=True)
+    assert len(job.said) == 3
+
+
+def test_windows_that_are_open_need_the_function_that_counted_them(tmp_path: Path) -> None:
+    """The new text does without it; those windows would go on with other code."""
+    job, old, new = PlainJob(tmp_path), WithFunction(("SUM(net(v))",)), Text(("SUM(v)",))
+    job.run(old, ROWS[:1])
+    assert job.switch(new).review().can_apply
+    body("x * 0.7")
+    obstacles = job.switch(new).review().obstacles
+    assert obstacles == [
+        "windows that are open need function net as it was, and its code in prices is another: give the new one a name of its own"
+    ]
+    body("x * 0.8")
+    job.switch(new).apply()
+    body("x * 0.7")
+    told = job.switch(new).review()
+    assert told.closing is not None, "only looking at it needs no function"
+    folder = job.switch(new).folder
+    compiled = job.compiled(new).plan.jobs[0]
+    with pytest.raises(JobError, match=r"WR671.*function net of version 1 .* is another now"):
+        as_it_runs(compiled, folder, read_card(folder), is_looked_at=False)
+    body("x * 0.8")
+    as_it_runs(compiled, folder, read_card(folder), is_looked_at=False)
+    job.run(new, ROWS[1:], is_end=True)
+    assert [(one.key, one.start // SECOND) for one in job.said] == [("a", 0), ("b", 0), ("a", 10)]
