@@ -114,8 +114,9 @@ def alerting(server: Server) -> Alerting:
     return found
 
 
-def make_server(root: Path, programs: Programs, limits: Limits | None = None) -> Server:
-    registry = Registry(root / "registry.db")
+def make_server(root: Path, programs: Programs, limits: Limits | None = None, place: str | None = None) -> Server:
+    """``place`` is the URL of a database that keeps the registry; a file does if there is none."""
+    registry = Registry(place or root / "registry.db")
     jobs = root / "jobs"
     rule = RestartRule(first=0.0, longest=0.0, budget=3)
     reconciler = Reconciler(jobs, registry, programs, rule, limits, facts_of(registry))
