@@ -106,7 +106,7 @@ OTHER_CODES: dict[str, str] = {
     "WR866": "the local broker runs already, on another port",
     "WR867": "an option of a Kafka source or sink has a value that makes no sense",
     "WR868": "the Spark session has no Kafka connector",
-    "WR869": "the schema of Avro records cannot be had",
+    "WR869": "the schema of Avro or Protobuf records cannot be had",
     "WR870": "an option of a PostgreSQL connection makes no sense",
     "WR871": "PostgreSQL refuses the connection, or its user may not do what the job needs",
     "WR872": "the PostgreSQL table does not exist",

@@ -97,7 +97,7 @@ GAPS: tuple[Gap, ...] = (
         "write CASE WHEN inside the call, or use FIRST_VALUE, MIN and MAX",
     ),
     Gap("a time of day is", _calls(TIME_OF_DAY), "keep a TIMESTAMP, and show it with date_format(ts, 'HH:mm:ss')"),
-    Gap("Avro or Protobuf inside a query is", _calls(RECORD_FORMATS), "a Kafka source reads Avro records: 'format' = 'avro'"),
+    Gap("Avro or Protobuf inside a query is", _calls(RECORD_FORMATS), "a Kafka source reads such records: 'format' = 'avro' or 'protobuf'"),
     Gap("this function of Spark is", _calls(FOREIGN), "SHOW FUNCTIONS lists those that are"),
     Gap("'watermark.granularity' = 'row' in a query with JOIN is", _judges_joined_rows, "leave the option out"),
 )

@@ -14,6 +14,7 @@ from windrow.connectors.kafka.avro import avro_as_json, check_schema
 from windrow.connectors.kafka.brokers import Brokers
 from windrow.connectors.kafka.formats import csv_columns, raw_columns
 from windrow.connectors.kafka.group import GroupMirror
+from windrow.connectors.kafka.protobuf import check_messages, protobuf_as_json
 from windrow.connectors.kafka.security import BAD_OPTION, for_java
 from windrow.connectors.kafka.source_options import SPELLED_AS_JSON, partition_number
 from windrow.connectors.kafka.source_settings import EARLIEST, LATEST, SourceSettings
@@ -42,6 +43,8 @@ def open_source(spark: SparkSession, request: SourceRequest) -> SourceStream:
     settings = SourceSettings.of(request)
     if settings.avro is not None:
         check_schema(settings.avro, settings.topics.names)
+    if settings.protobuf is not None:
+        check_messages(settings.protobuf, settings.topics.names)
     brokers = Brokers(settings.servers, settings.client, settings.wait)
     # Whoever loads a table waits for it in turn.
     topics = brokers.wait_for(settings.topics, 0 if request.is_table else settings.wait, settings.interval)
@@ -202,6 +205,9 @@ def _decoder(request: SourceRequest, settings: SourceSettings) -> Callable[[Colu
     match settings.format:
         case "avro":
             return partial(avro_as_json, settings=_avro(settings))
+        case "protobuf":
+            assert settings.protobuf is not None, "read with the settings of a source that has Protobuf"
+            return partial(protobuf_as_json, settings=settings.protobuf)
         case "debezium":
             return partial(envelope_as_json, settings=EnvelopeSettings.of(request.columns, request.options))
         case _:

@@ -10,11 +10,11 @@ from windrow.connectors.changes import TIME_UNIT
 from windrow.connectors.spec import OptionKind, OptionSpec
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
-FORMATS = ("json", "avro", "debezium", "csv", "raw")
+FORMATS = ("json", "avro", "protobuf", "debezium", "csv", "raw")
 # Formats whose records are decoded by the engine, as JSON.
-SPELLED_AS_JSON = ("json", "avro", "debezium")
+SPELLED_AS_JSON = ("json", "avro", "protobuf", "debezium")
 # Of these, the ones that are made into it.
-MADE_JSON = ("avro", "debezium")
+MADE_JSON = ("avro", "protobuf", "debezium")
 KEY_FORMATS = ("text", "base64", "avro")
 # No topic has so many partitions.
 _MOST_PARTITIONS = 65_536
@@ -65,6 +65,12 @@ _OPTIONS = (
     OptionSpec("csv.null", _TEXT, "the text that means NULL", default="", example="\\N"),
     TIME_UNIT,
     OptionSpec("avro.schema.file", OptionKind.PATH, "schema (.avsc) of records that are written without a registry", example="trade.avsc"),
+    OptionSpec(
+        "protobuf.descriptor.file", OptionKind.PATH,
+        "descriptor of messages that are written without a registry, as protoc --descriptor_set_out makes it",
+        example="trade.desc",
+    ),
+    OptionSpec("protobuf.message", _TEXT, "which message of that descriptor, with its package", example="shop.Trade"),
     OptionSpec("schema.registry.url", _TEXT, "registry of the schemas that records name (Confluent's format)", example="http://localhost:8081"),
     OptionSpec(
         "schema.registry.basic.auth.user.info", _TEXT, "user and password of the registry; never printed",

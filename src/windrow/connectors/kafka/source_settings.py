@@ -72,6 +72,15 @@ class AvroSettings:
 
 
 @dataclass(frozen=True)
+class ProtobufSettings:
+    """Exactly one of both: a descriptor with the message of all records, or a registry that records refer to."""
+
+    descriptor: bytes | None
+    message: str
+    registry: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class SourceSettings:
     topics: Topics
     servers: str
@@ -88,6 +97,7 @@ class SourceSettings:
     # None: nobody is shown how far the job has read.
     group: str | None
     avro: AvroSettings | None
+    protobuf: ProtobufSettings | None
     # Settings of the client, as its Java form names them.
     client: Mapping[str, str]
 
@@ -113,6 +123,7 @@ class SourceSettings:
             fails_on_loss=_flag(options, "fail.on.data.loss", default=True),
             group=(options.get("group.id") or f"windrow-{request.job}") if shows_group else None,
             avro=_avro(options) if "avro" in (format_, key_format) else None,
+            protobuf=_protobuf(options) if format_ == "protobuf" else None,
             client=_client(options),
         )
 
@@ -189,21 +200,43 @@ def _check_columns(request: SourceRequest, format_: str) -> None:
 def _avro(options: Mapping[str, str]) -> AvroSettings:
     file, registry = options.get("avro.schema.file"), options.get("schema.registry.url")
     if (file is None) == (registry is None):
-        raise UsageError(
-            BAD_OPTION,
-            "Avro needs a schema: 'avro.schema.file' or 'schema.registry.url', one of both",
-            "'schema.registry.url' = 'http://localhost:8081'",
-        )
-    if file is not None:
-        try:
-            return AvroSettings(Path(file).read_text(encoding="utf-8"), ())
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(
-                "WR869", f"the Avro schema {file} cannot be read: {reason}", "'avro.schema.file' = 'schemas/trade.avsc'"
-            ) from None
+        raise UsageError(BAD_OPTION, "Avro needs a schema: 'avro.schema.file' or 'schema.registry.url', one of both", _REGISTRY_EXAMPLE)
+    if file is None:
+        return AvroSettings(None, _registry(options))
+    try:
+        return AvroSettings(Path(file).read_text(encoding="utf-8"), ())
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable("Avro schema", file, error, "'avro.schema.file' = 'schemas/trade.avsc'") from None
+
+
+def _protobuf(options: Mapping[str, str]) -> ProtobufSettings:
+    file, registry = options.get("protobuf.descriptor.file"), options.get("schema.registry.url")
+    message = options.get("protobuf.message", "")
+    if (file is None) == (registry is None):
+        both = "Protobuf needs a schema: 'protobuf.descriptor.file' or 'schema.registry.url', one of both"
+        raise UsageError(BAD_OPTION, both, _REGISTRY_EXAMPLE)
+    if (file is None) != (not message):
+        only = "'protobuf.message' says which message of 'protobuf.descriptor.file' records are; records of a registry say it themselves"
+        raise UsageError(BAD_OPTION, only, "'protobuf.message' = 'shop.Trade'" if file is not None else "leave 'protobuf.message' out")
+    if file is None:
+        return ProtobufSettings(None, "", _registry(options))
+    try:
+        return ProtobufSettings(Path(file).read_bytes(), message, ())
+    except OSError as error:
+        raise _unreadable("Protobuf descriptor", file, error, "'protobuf.descriptor.file' = 'schemas/trade.desc'") from None
+
+
+_REGISTRY_EXAMPLE = "'schema.registry.url' = 'http://localhost:8081'"
+
+
+def _registry(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     user = options.get("schema.registry.basic.auth.user.info")
-    return AvroSettings(None, (("url", str(registry)), *((("basic.auth.user.info", user),) if user else ())))
+    return (("url", options["schema.registry.url"]), *((("basic.auth.user.info", user),) if user else ()))
+
+
+def _unreadable(what: str, file: str, error: Exception, example: str) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError("WR869", f"the {what} {file} cannot be read: {reason}", example)
 
 
 def _client(options: Mapping[str, str]) -> dict[str, str]:
