@@ -88,7 +88,8 @@ class WindowKeeper:
 
     @property
     def bytes(self) -> int:
-        return sum(self._sizes.values())
+        # Whoever asks for the status does so from another thread.
+        return sum(tuple(self._sizes.values()))
 
     def open(self, committed: int) -> None:
         """What batches after ``committed`` wrote, they write again, or they were taken back."""

@@ -135,6 +135,10 @@ class Outputs:
         for writer in self._writers.values():
             writer.drain(float(self._options.setting("outage.max_seconds")))
 
+    @property
+    def history_bytes(self) -> int | None:
+        return None if self._windows is None else self._windows.bytes
+
     def statuses(self, ledger: Ledger) -> tuple[OutputStatus, ...]:
         found = [status for writer in list(self._writers.values()) if (status := writer.status()) is not None]
         return tuple(_counted(status, ledger.statements.get(status.statement, Account())) for status in found)

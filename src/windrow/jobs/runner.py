@@ -578,7 +578,7 @@ class RunningJob:
         outputs, (windows, unread) = self._outputs.statuses(known.ledger), self._inputs.reports()
         ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
         status = replace(known, windows=windows, fast_paths=paths, limits=self._limits)
-        status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger)
+        status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger, history_bytes=self._outputs.history_bytes)
         if self._tracing is not None:
             rows, found = self._tracing.rows_seen, self._tracing.rows_with_context
             status = replace(status, counts=replace(status.counts, traced_rows=rows, with_context=found))

@@ -167,6 +167,7 @@ EVENT_COUNT = _histogram("window_event_count", "Rows in a window when it closes.
 HOT = _gauge("hot_state_size_bytes", "State in the driver's memory.", "bytes", ("statement",))
 WARM = _gauge("warm_state_size_bytes", "State that the executors hold.", "bytes", ("statement",))
 COLD = _gauge("cold_state_size_bytes", "Files that keep the state, on a local disk.", "bytes")
+HISTORY = _gauge("history_size_bytes", "Files with what windows said, where a history is kept.", "bytes")
 LIMIT_USED = _gauge("state_limit_used_ratio", "How much of a limit of the state is used; at 1 the job stops.", "ratio", ("limit",))
 EVICTIONS = _counter("state_evictions_total", "Rows of state that were let go early, to stay within a limit.", "rows")
 

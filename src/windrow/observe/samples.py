@@ -175,6 +175,7 @@ def _state(status: JobStatus) -> Iterator[Number]:
     used = {"state.max_bytes": status.state_bytes, "state.max_groups": groups}
     yield from ((of.LIMIT_USED, (name,), used.get(name, 0) / limit) for name, limit in status.limits.items())
     yield of.COLD, (), status.state_file_bytes
+    yield of.HISTORY, (), status.history_bytes
     yield of.EVICTIONS, (), status.counts.evicted
 
 

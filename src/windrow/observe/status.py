@@ -284,6 +284,8 @@ class JobStatus:
     limits: Mapping[str, int] = field(default_factory=dict)
     # Bytes of the files that keep the state, where they are on a local disk.
     state_file_bytes: int | None = None
+    # What windows said, where that is kept; None where it is not.
+    history_bytes: int | None = None
     distributions: tuple[Measured, ...] = ()
     # What annotations count, by the name of the metric, and what is said of it.
     metrics: Mapping[str, MetricTotal] = field(default_factory=dict)
