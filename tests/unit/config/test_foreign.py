@@ -15,6 +15,7 @@ watermarks: {max_out_of_order_delay: 2m, idle_timeout: 5m, emit_interval: 200ms}
 state:
   hot: {max_size_mb: 512}
   warm: {max_size_gb: 2}
+  cold: {ttl_days: 30, max_size_mb: 1024}
 checkpointing: {interval_seconds: 60, retained: 5}
 """
 
@@ -35,9 +36,11 @@ def test_they_are_mapped_and_shown_as_mapped(in_environment: InEnvironment) -> N
         "trigger_interval": ("200ms", "windrow.yaml line 4, as watermarks.emit_interval"),
         "state.resident.max_bytes": ("536870912", "windrow.yaml line 6, as state.hot.max_size_mb"),
         "state.max_bytes": ("2147483648", "windrow.yaml line 7, as state.warm.max_size_gb"),
+        "state.history.seconds": ("2592000", "windrow.yaml line 8, as state.cold.ttl_days"),
+        "state.history.max_bytes": ("1073741824", "windrow.yaml line 8, as state.cold.max_size_mb"),
         # 60 s of batches of 200 ms.
-        "state.snapshot.every": ("300", "windrow.yaml line 8, as checkpointing.interval_seconds"),
-        "state.retain.batches": ("5", "windrow.yaml line 8, as checkpointing.retained"),
+        "state.snapshot.every": ("300", "windrow.yaml line 9, as checkpointing.interval_seconds"),
+        "state.retain.batches": ("5", "windrow.yaml line 9, as checkpointing.retained"),
     }
 
 
@@ -50,6 +53,7 @@ def test_what_both_say_is_ours(in_environment: InEnvironment) -> None:
     ("text", "code", "told"),
     [
         ("state: {cold: {postgres: {url: x}}}", "WR545", "a database gets it where the query writes it"),
+        ("state: {cold: {ttl_seconds: soon}}", "WR542", "'soon'"),
         ("state: {hot: {ttl_seconds: 60}}", "WR545", "until it has closed"),
         ("windowing: {a: {type: tumbling}}", "WR545", "the query says it"),
         ("checkpointing: {enabled: false}", "WR545", "every batch"),
