@@ -109,6 +109,8 @@ def statements(servers: str, folder: Path) -> str:
     found = [READ.format(servers=servers)]
     for format_, options in SINKS.items():
         copied, sums, probed = (options.format(folder=folder, name=name) for name in ("copied", "sums", "probed"))
+        # Neither the group nor the window stands in the list as it is, so the key must be named.
+        sums += ", 'key' = 'g,since'"
         found.append(WRITE.format(format=format_, copied=copied, sums=sums, probed=probed))
     return "".join(found)
 
