@@ -98,11 +98,29 @@ def status_line(status: JobStatus) -> str:
             f"dead letters {status.dead_letters:,}",
             f"emitted {status.emitted:,}",
             *(f"{own.source}: {own.safe:,} windows safe, {own.waiting:,} waiting, {own.late_rows:,} rows late" for own in status.windows),
+            *_behind(status),
             *_waits(status),
             *(f"table {name} was not refreshed: {why}" for name, why in status.stale_tables.items()),
             *_unread(status),
         ]
     )
+
+
+def _behind(status: JobStatus) -> list[str]:
+    """Rows that are there and not read: by their number, and by how long ago the end was where they begin.
+
+    >>> from windrow.observe.status import SourceStatus
+    >>> _behind(JobStatus("j", "running", sources=(SourceStatus("orders", backlog={"0": 1500}, behind_seconds=12.0),)))
+    ['orders: 1,500 rows to read, 12.0 s behind its end']
+    """
+    found = []
+    for source in status.sources:
+        rows, files = sum((source.backlog or {}).values()), source.backlog_files or 0
+        left = f"{rows:,} rows to read" if rows else f"{files:,} files to read" if files else ""
+        behind = source.behind_seconds or 0.0
+        if left:
+            found.append(f"{source.source}: {left}" + (f", {show_seconds(behind)} behind its end" if behind >= WORTH_SAYING else ""))
+    return found
 
 
 def _event_time(status: JobStatus) -> str:

@@ -69,6 +69,27 @@ FAILURE_POLICY = OptionSpec(
 )
 
 
+# Of sources that can be asked for less: how long their batches are to last.
+BATCH_TARGET = OptionSpec(
+    "batch.target",
+    OptionKind.DURATION,
+    "how long a batch is to last: while there is much to read, each takes more or less than the one before until it does",
+    example="2s",
+    may_change=True,
+)
+
+
+@dataclass(frozen=True)
+class BatchCap:
+    """What a batch takes of a source at most: the option that says so, in rows or in files, ``most`` where it does not, and what a batch
+    that is to last for a given time begins with."""
+
+    option: str
+    first: int
+    most: int | None = None
+    is_files: bool = False
+
+
 @dataclass(frozen=True)
 class SourceShape:
     """How a source hands its rows over: as text of a format, to be decoded by the engine, or (None) as columns that it decoded itself.
@@ -162,6 +183,8 @@ class ConnectorSpec:
     counts_rows: Callable[[Mapping[str, str]], bool] = _counts_nothing
     # What the Python of Spark's workers needs for a source with these options.
     worker_modules: Callable[[Mapping[str, str]], tuple[str, ...]] = _no_modules
+    # How a source can be asked for less in a batch; None where it cannot.
+    batch_cap: BatchCap | None = None
     # The group of ``jars.lock.toml`` that Spark needs for it on a cluster.
     jars: str | None = None
     # The column that says which change a record is, where records are changes of rows: every row has it, listed or not.

@@ -13,6 +13,7 @@ from windrow.jobs.checkpoint import Checkpoint
 from windrow.jobs.connector_loader import connector_of
 from windrow.jobs.identity import NOTES
 from windrow.jobs.options import RunOptions
+from windrow.jobs.pacing import Pacing
 from windrow.jobs.progress import LoadWatch
 from windrow.observe.status import TableLoad, UnreadFile, WindowCounts
 from windrow.plan.physical import OperatorSpec, PhysicalPlan, RunFacts, SourceFacts
@@ -43,6 +44,7 @@ class Inputs:
         checkpoint: Checkpoint,
         stopping: threading.Event,
         on_load: Callable[[TableLoad], None],
+        pacing: Pacing,
     ) -> None:
         self._spark = spark
         self._job = job
@@ -51,6 +53,7 @@ class Inputs:
         self._stopping = stopping
         self._unread: tuple[int | None, tuple[UnreadFile, ...]] = None, ()
         self._on_load = on_load
+        self._pacing = pacing
         self._is_ordered = needs_order(job)
         self._checkpoint = checkpoint
         self._streams: dict[str, SourceStream] = {}
@@ -118,7 +121,7 @@ class Inputs:
         request = SourceRequest(
             read.name,
             read.columns,
-            dict(read.options),
+            {**dict(read.options), **self._pacing.options_of(read.name)},
             is_bounded=self._options.mode != "continuous",
             is_ended=self._options.mode == "until_end",
             needs_order=self._is_ordered,

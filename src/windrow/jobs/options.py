@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from windrow.connectors.spec import BATCH_TARGET
+from windrow.connectors.times import parse_duration
 from windrow.errors import UsageError
 from windrow.model.policies import StateBackendSetting
 
@@ -29,16 +31,21 @@ class RunSetting:
     choices: tuple[str, ...] = ()
     is_text: bool = False
     is_address: bool = False
+    is_duration: bool = False
     example: str = field(kw_only=True)
 
     @property
     def wanted(self) -> str:
         """What its values are, in words."""
+        if self.is_duration:
+            return "a length of time"
         if self.is_address:
             return "an address that starts with http:// or https://"
         return "a name" if self.is_text else f"one of {', '.join(self.choices)}" if self.choices else "a whole number above 0"
 
     def accepts(self, value: str) -> bool:
+        if self.is_duration:
+            return _is_duration(value)
         if self.is_address:
             return value.startswith(("http://", "https://"))
         if self.is_text:
@@ -82,6 +89,12 @@ RUN_SETTINGS: dict[str, RunSetting] = {
     ),
     "state.max_bytes": RunSetting(
         "", "a job whose state grows beyond this stops, with the batch that did it left for the next run", example="8589934592"
+    ),
+    BATCH_TARGET.key: RunSetting(
+        "",
+        "how long a [batch is to last](operations.md#batches-of-a-given-length), for sources that do not say it themselves",
+        is_duration=True,
+        example="2s",
     ),
     "outage.max_seconds": RunSetting("600", "how long a job waits for a source that does not answer; after that it stops", example="3600"),
     STALLED: RunSetting(
@@ -155,6 +168,17 @@ RUN_SETTINGS: dict[str, RunSetting] = {
         "", f"the brokers of that topic; their client's own settings start with `{LETTERS_CLIENT}`", is_text=True, example="localhost:9092"
     ),
 }
+
+
+def _is_duration(text: str) -> bool:
+    """
+    >>> _is_duration("500ms"), _is_duration("soon"), _is_duration("0s")
+    (True, False, False)
+    """
+    try:
+        return parse_duration(text) > 0
+    except ValueError:
+        return False
 
 
 def check_setting(key: str, value: str) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windrow.jobs.source_status import with_backlogs
+from windrow.jobs.source_ends import SourceEnds
+from windrow.jobs.source_status import offsets, with_backlogs
 from windrow.observe.status import JavaUse, JobStatus
 from windrow.spark.internals.java_process import JavaProcess
 from windrow.spark.internals.jvm import heap_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 KEPT_SECONDS = 2.0
+NOTED_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -39,22 +41,41 @@ class OutsideView:
         self._spark = spark
         self._java = java
         self._state = state
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._seen: _Seen | None = None
+        self._ends: dict[int, SourceEnds] = {}
+        self._looked = 0.0
+        self._behind: dict[int, float] = {}
 
     def completed(self, status: JobStatus, query: StreamingQuery | None) -> JobStatus:
         with self._lock:
             if self._seen is None or time.monotonic() - self._seen.at >= KEPT_SECONDS:
                 self._seen = self._look(query)
             seen = self._seen
-        sources = with_backlogs(status.sources, seen.sources)
+        sources = with_backlogs(status.sources, seen.sources, self._behind)
         return replace(status, sources=sources, java=seen.java, state_file_bytes=seen.state_file_bytes)
+
+    def after_batch(self, query: StreamingQuery | None) -> None:
+        """Whether anybody looks or not: how old the rows are that are read now depends on where the end was before."""
+        if time.monotonic() - self._looked >= NOTED_SECONDS:
+            self._looked = time.monotonic()
+            told = sources_told(query)
+            with self._lock:
+                self._note(told)
+
+    def _note(self, told: tuple[Mapping[str, Any], ...]) -> None:
+        for place, own in enumerate(told):
+            read, end = offsets(own.get("endOffset")), offsets(own.get("latestOffset"))
+            if read is not None and end is not None:
+                self._behind[place] = self._ends.setdefault(place, SourceEnds()).look(time.monotonic(), read, end)
 
     def _look(self, query: StreamingQuery | None) -> _Seen:
         files = self._file_bytes()
         if self._java.has_ended():
             return _Seen(time.monotonic(), state_file_bytes=files)
-        return _Seen(time.monotonic(), _sources_of(query), self._java_use(), files)
+        told = sources_told(query)
+        self._note(told)
+        return _Seen(time.monotonic(), told, self._java_use(), files)
 
     def _file_bytes(self) -> int | None:
         if not self._state.is_local:
@@ -79,7 +100,7 @@ class OutsideView:
         return JavaUse(used, most) if pid is None else JavaUse(used, most, *_process_use(pid))
 
 
-def _sources_of(query: StreamingQuery | None) -> tuple[Mapping[str, Any], ...]:
+def sources_told(query: StreamingQuery | None) -> tuple[Mapping[str, Any], ...]:
     try:
         progress = None if query is None else query.lastProgress
     except Exception:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.compiler import Compiled
+from windrow.connectors.spec import BATCH_TARGET
 from windrow.connectors.zones import in_zone
 from windrow.errors import JobError, OutageError, SparkLostError, UsageError, WindrowError
 from windrow.jobs.alert_watch import AlertWatch, alerts_about
@@ -34,6 +35,7 @@ from windrow.jobs.options import IMAGE, PACK, RunOptions
 from windrow.jobs.outage import Outage
 from windrow.jobs.outputs import Outputs
 from windrow.jobs.outside_view import OutsideView
+from windrow.jobs.pacing import Pacing
 from windrow.jobs.pending import refuse_unfinished_rollback
 from windrow.jobs.progress import Progress
 from windrow.jobs.quarantine import Quarantine
@@ -187,6 +189,7 @@ class RunningJob:
                 int(options.setting("state.retain.batches")),
                 meanings=column_meanings(self.job),
             )
+            self._pacing = Pacing(self.job, options.setting(BATCH_TARGET.key), spark)
             self._inputs = self._make_inputs()
             self._kept = KeptRows(options.keep_rows, is_whole=options.keeps_system_columns) if options.keep_rows else None
             self._tracing = tracing(job, job_id, options)
@@ -205,7 +208,7 @@ class RunningJob:
         self._tell_load(load)
 
     def _make_inputs(self) -> Inputs:
-        return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
+        return Inputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load, self._pacing)
 
     def _make_outputs(self, job_id: str) -> Outputs:
         given = (self._spark, self.job, self._options, self.folder, job_id, self._is_stopping, self._quarantine, self._kept, self._tracing)
@@ -382,6 +385,10 @@ class RunningJob:
             self._refresh.after_batch(batch_id)
         self._progress.update(self._executor, result)
         self._recording.take(result, now, self._inputs.arrived, self._progress.last, replayed=len(replay.letters))
+        self._pacing.after(
+            self.query, (measured.now - measured.started) / 1e9, {name: account.rows_in for name, account in result.ledger.sources.items()}
+        )
+        self._outside.after_batch(self.query)
         self._events.look()
         for told in self._quarantine.settle(batch_id):
             self._events.tell(
@@ -577,7 +584,7 @@ class RunningJob:
         known = self._progress.status()
         outputs, (windows, unread) = self._outputs.statuses(known.ledger), self._inputs.reports()
         ledger = known.ledger.with_unread_files(Counter(file.source for file in unread)) if unread else known.ledger
-        status = replace(known, windows=windows, fast_paths=paths, limits=self._limits)
+        status = replace(known, windows=windows, fast_paths=paths, limits=self._limits, sources=self._pacing.shown(known.sources))
         status = replace(status, outputs=outputs, unread_files=unread, ledger=ledger, history_bytes=self._outputs.history_bytes)
         if self._tracing is not None:
             rows, found = self._tracing.rows_seen, self._tracing.rows_with_context

@@ -32,11 +32,14 @@ def _source(read: Read, clock: Clock | None) -> SourceStatus:
     return SourceStatus(read.name, tuple(found), clock.now)
 
 
-def with_backlogs(statuses: Sequence[SourceStatus], told: Sequence[Mapping[str, Any]]) -> tuple[SourceStatus, ...]:
-    """``told`` is what Spark says of each source after a batch, in the order in which the job reads them."""
+def with_backlogs(
+    statuses: Sequence[SourceStatus], told: Sequence[Mapping[str, Any]], behind: Mapping[int, float] | None = None
+) -> tuple[SourceStatus, ...]:
+    """``told`` is what Spark says of each source after a batch, in the order in which the job reads them; ``behind`` by the same order."""
     padded = [*told, *({} for _ in range(len(statuses) - len(told)))]
     return tuple(
-        replace(status, backlog=backlog_rows(own), backlog_files=_files(own)) for status, own in zip(statuses, padded, strict=False)
+        replace(status, backlog=backlog_rows(own), backlog_files=files_left(own), behind_seconds=(behind or {}).get(place))
+        for place, (status, own) in enumerate(zip(statuses, padded, strict=False))
     )
 
 
@@ -46,7 +49,7 @@ def backlog_rows(told: Mapping[str, Any]) -> dict[str, int] | None:
     >>> backlog_rows({"endOffset": '{"t":{"0":5,"1":7}}', "latestOffset": '{"t":{"0":9,"1":7}}'})
     {'0': 4, '1': 0}
     """
-    read, there = _offsets(told.get("endOffset")), _offsets(told.get("latestOffset"))
+    read, there = offsets(told.get("endOffset")), offsets(told.get("latestOffset"))
     if read is None or there is None:
         return None
     found: dict[str, int] = {}
@@ -57,7 +60,7 @@ def backlog_rows(told: Mapping[str, Any]) -> dict[str, int] | None:
     return found
 
 
-def _offsets(given: Any) -> dict[str, dict[str, int]] | None:
+def offsets(given: Any) -> dict[str, dict[str, int]] | None:
     """Offsets as Kafka has them: {topic: {partition: offset}}. None for those of other sources."""
     try:
         found = json.loads(given) if isinstance(given, str) else given
@@ -69,6 +72,6 @@ def _offsets(given: Any) -> dict[str, dict[str, int]] | None:
     return {topic: dict(own) for topic, own in found.items()}
 
 
-def _files(told: Mapping[str, Any]) -> int | None:
+def files_left(told: Mapping[str, Any]) -> int | None:
     text = str((told.get("metrics") or {}).get("numFilesOutstanding", ""))
     return int(text) if text.isdecimal() else None

@@ -150,6 +150,15 @@ ADVANCED = _counter(
 SOURCE_LAG = _gauge("source_lag_seconds", "Age of the newest event of a source when the last batch arrived.", "seconds", ("source",))
 BACKLOG = _gauge("source_backlog_rows", "Rows that are there and not read yet, where a source says so.", "rows", ("source", "partition"))
 BACKLOG_FILES = _gauge("source_backlog_files", "Files that are there and not read yet, where a source says so.", "files", ("source",))
+BEHIND = _gauge(
+    "source_behind_seconds",
+    "How long ago the end of a source was where the job has read to, where a source says so; at least, if it was not there in this run.",
+    "seconds",
+    ("source",),
+)
+BATCH_LIMIT = _gauge(
+    "source_batch_limit", "Rows, or files, that the next batch takes at most, where 'batch.target' is set.", "", ("source",)
+)
 END_TO_END = _histogram(
     "end_to_end_seconds",
     "Seconds from the event time of an output row to its being written; of rows that come out of the driver, as those of windows do.",

@@ -146,6 +146,8 @@ def _source(source: SourceStatus) -> Iterator[Number]:
     yield of.IDLE, (source.source,), sum(one.is_idle for one in source.partitions)
     yield of.SOURCE_LAG, (source.source,), None if arrived is None or newest is None else max(0.0, (arrived - newest) / 1e6)
     yield of.BACKLOG_FILES, (source.source,), source.backlog_files
+    yield of.BEHIND, (source.source,), source.behind_seconds
+    yield of.BATCH_LIMIT, (source.source,), source.batch_limit
     yield from ((of.BACKLOG, (source.source, name), rows) for name, rows in _largest(source.backlog or {}))
 
 

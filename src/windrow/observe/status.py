@@ -101,7 +101,8 @@ class PartitionStatus:
 class SourceStatus:
     """``arrived_at`` is when the last batch did. ``backlog`` has the rows by partition that are not read yet, ``backlog_files`` the files.
 
-    None where the source does not say.
+    ``behind_seconds`` is how long ago the end of the source was where it has been read to: at least so long, where the run has not been
+    there yet. None where the source does not say. ``batch_limit`` is how much the next batch takes, where that is a matter of time.
     """
 
     source: str
@@ -109,6 +110,8 @@ class SourceStatus:
     arrived_at: int | None = None
     backlog: Mapping[str, int] | None = None
     backlog_files: int | None = None
+    behind_seconds: float | None = None
+    batch_limit: int | None = None
 
     @property
     def newest(self) -> int | None:

@@ -163,6 +163,8 @@ def _source_json(source: SourceStatus) -> dict[str, Any]:
         "idle_partitions": idle,
         "backlog_rows": None if source.backlog is None else sum(source.backlog.values()),
         "backlog_files": source.backlog_files,
+        "behind_seconds": source.behind_seconds,
+        "batch_limit": source.batch_limit,
     }
 
 

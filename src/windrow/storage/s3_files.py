@@ -15,6 +15,7 @@ from windrow.storage.files import NotForWorkers
 if TYPE_CHECKING:
     from windrow.storage.jvm import Hadoop
 
+_READS = 20
 SCHEMES = frozenset({"s3a", "s3", "s3n"})
 _ANONYMOUS = "AnonymousAWSCredentialsProvider"
 # Providers that only say where a key stands which is looked up here, or where Arrow's client looks by itself.
@@ -101,8 +102,23 @@ class S3Files:
         return sorted(info.base_name for info in found if info.type == FileType.File and not info.base_name.startswith("."))
 
     def read(self, name: str, /) -> bytes:
-        with self._failing_as(read_error, name), _filesystem(self.access).open_input_stream(self._at(name)) as stream:
-            return bytes(stream.read())
+        """All of one version: Arrow's client asks for the size and then for so many bytes, between which a file may be replaced."""
+        with self._failing_as(read_error, name):
+            for _ in range(_READS):
+                stream = self._open(name)
+                version = stream.metadata()["ETag"]
+                try:
+                    data = bytes(stream.read())
+                except OSError:
+                    if self._open(name).metadata()["ETag"] == version:
+                        raise
+                    continue
+                if self._open(name).metadata()["ETag"] == version:
+                    return data
+            raise OSError(errno.EBUSY, "it is being replaced all the time")
+
+    def _open(self, name: str) -> Any:
+        return _filesystem(self.access).open_input_stream(self._at(name))
 
     def replace_atomically(self, name: str, data: bytes, /) -> None:
         # What fails before the stream is closed leaves the old object: an upload that is not completed is none.

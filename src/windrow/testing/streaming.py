@@ -160,7 +160,8 @@ class _CaseJob(RunningJob):
         self.is_end = False
 
     def _make_inputs(self) -> Inputs:
-        made = _CaseInputs(self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load)
+        given = (self._spark, self.job, self._options, self.folder, self._checkpoint, self._is_stopping, self._on_load, self._pacing)
+        made = _CaseInputs(*given)
         made.known = self._case.partitions()
         return made
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from windrow.connectors.changes import DEBEZIUM, TIME_UNIT, change_column
 from windrow.connectors.files.endings import format_of
 from windrow.connectors.paths import place_of_path
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, Place, SourceShape
+from windrow.connectors.spec import BATCH_TARGET, BatchCap, ConnectorSpec, OptionKind, OptionSpec, Place, SourceShape
 
 FORMATS = ("json", "csv", "parquet")
 SOURCE_FORMATS = (*FORMATS, DEBEZIUM)
@@ -40,6 +40,7 @@ def _worker_modules(options: Mapping[str, str]) -> tuple[str, ...]:
 
 FILES = ConnectorSpec(
     is_outside=False,
+    batch_cap=BatchCap("files.per_batch", 1, is_files=True),
     name="files",
     summary="JSON lines, CSV or Parquet files in a folder, on local disks or any file system Spark can reach",
     runtime="windrow.connectors.files.runtime:FilesConnector",
@@ -53,6 +54,7 @@ FILES = ConnectorSpec(
             example="csv",
         ),
         OptionSpec("files.per_batch", OptionKind.INTEGER, "how many files one micro-batch reads at most", example="10"),
+        BATCH_TARGET,
         OptionSpec(
             "files.recursive", OptionKind.BOOLEAN, "whether folders inside the folder are read too", default="false", example="true"
         ),

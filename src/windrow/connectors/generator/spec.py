@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from windrow.connectors.spec import ConnectorSpec, OptionKind, OptionSpec, nowhere
+from windrow.connectors.spec import BATCH_TARGET, BatchCap, ConnectorSpec, OptionKind, OptionSpec, nowhere
 
 GENERATOR = ConnectorSpec(
     is_outside=False,
+    batch_cap=BatchCap("rows.per.batch", 10_000, 500_000),
     worker_modules=lambda _options: ("pyarrow", "windrow"),
     name="generator",
     summary="made-up rows from a seed, the same however they are cut into batches",
@@ -14,6 +15,7 @@ GENERATOR = ConnectorSpec(
         OptionSpec("rows.per.second", OptionKind.TEXT, "rows that arrive a second; max: as fast as possible", default="10", example="1000"),
         OptionSpec("rows", OptionKind.INTEGER, "how many rows there are in all; without it there is no end", example="100000"),
         OptionSpec("rows.per.batch", OptionKind.INTEGER, "how many rows one micro-batch takes at most", default="500000", example="10000"),
+        BATCH_TARGET,
         OptionSpec("seed", OptionKind.INTEGER, "another seed gives other rows", default="0", example="42"),
         OptionSpec("partitions", OptionKind.INTEGER, "row i is in partition i modulo this", default="1", example="4"),
         OptionSpec(

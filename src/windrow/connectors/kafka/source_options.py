@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from windrow.connectors.changes import TIME_UNIT
-from windrow.connectors.spec import OptionKind, OptionSpec
+from windrow.connectors.spec import BATCH_TARGET, OptionKind, OptionSpec
 
 _TEXT, _CHOICE, _DURATION = OptionKind.TEXT, OptionKind.CHOICE, OptionKind.DURATION
 FORMATS = ("json", "avro", "protobuf", "debezium", "csv", "raw")
@@ -46,6 +46,7 @@ _OPTIONS = (
     OptionSpec(
         "max.offsets.per.trigger", OptionKind.INTEGER, "how many records one micro-batch takes at most", default="1000000", example="50000"
     ),
+    BATCH_TARGET,
     OptionSpec("topic.wait.timeout", _DURATION, "how long a start waits for the broker and the topic", default="30s", example="5m"),
     OptionSpec("topic.retry.interval", _DURATION, "how often it looks meanwhile", default="1s", example="10s"),
     OptionSpec(
@@ -83,7 +84,7 @@ _OPTIONS = (
 # A job goes on with other values of these. Where it begins is asked once.
 _MAY_CHANGE = (
     *("bootstrap.servers", "kafka.*", "schema.registry.url", "schema.registry.basic.auth.user.info"),
-    *("auto.offset.reset", "starting.offsets", "starting.timestamp", "max.offsets.per.trigger", "fail.on.data.loss"),
+    *("auto.offset.reset", "starting.offsets", "starting.timestamp", "max.offsets.per.trigger", BATCH_TARGET.key, "fail.on.data.loss"),
     *("topic.wait.timeout", "topic.retry.interval", "group.id", "group.commit", "trace.context"),
 )
 SOURCE_OPTIONS: tuple[OptionSpec, ...] = tuple(replace(option, may_change=option.key in _MAY_CHANGE) for option in _OPTIONS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from windrow.connectors.changes import change_column
 from windrow.connectors.kafka.sink_options import JSON, SINK_OPTIONS
 from windrow.connectors.kafka.source_options import MADE_JSON, SOURCE_OPTIONS, SPELLED_AS_JSON, partition_sql
-from windrow.connectors.spec import ConnectorSpec, Messages, Place, SourceShape
+from windrow.connectors.spec import BatchCap, ConnectorSpec, Messages, Place, SourceShape
 
 
 def _shape(options: Mapping[str, str]) -> SourceShape:
@@ -49,6 +49,7 @@ KAFKA = ConnectorSpec(
     summary="topics of Apache Kafka",
     runtime="windrow.connectors.kafka.runtime:KafkaConnector",
     source=SOURCE_OPTIONS,
+    batch_cap=BatchCap("max.offsets.per.trigger", 10_000, 1_000_000),
     sink=SINK_OPTIONS,
     source_partitions=None,
     is_loadable=True,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from windrow.spark.internals import arrow_collect, file_scan, json_scan, plan_cache, plan_fusion
+from windrow.spark.internals import arrow_collect, file_scan, json_scan, plan_cache, plan_fusion, read_limits
 from windrow.spark.internals.java_errors import may_be_misfit
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Capability:
 
 
 ARROW_COLLECT, PLAN_CACHE, PLAN_FUSION, FILE_SCAN, JSON_SCAN = "arrow_collect", "plan_cache", "plan_fusion", "file_scan", "json_scan"
+READ_LIMITS = "read_limits"
 
 CAPABILITIES: tuple[Capability, ...] = (
     Capability(
@@ -71,6 +72,12 @@ CAPABILITIES: tuple[Capability, ...] = (
         "each line is read as text and decoded",
         json_scan.probe,
         (FILE_SCAN,),
+    ),
+    Capability(
+        READ_LIMITS,
+        "a batch takes so much that it lasts about as long as 'batch.target' says",
+        "it takes what the options of its sources let it",
+        read_limits.probe,
     ),
 )
 
