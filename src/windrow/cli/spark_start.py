@@ -29,12 +29,22 @@ def start_spark(master: str, settings: Mapping[str, str] | None = None, log: Pat
     except WindrowError:
         raise
     except Exception as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise JobError(codes.NO_SPARK, f"Spark does not start: {first}", f"see {target}") from error
+        raise JobError(codes.NO_SPARK, f"Spark does not start: {_reason(error)}", f"see {target}") from error
     if log is None:
         # Spark goes on writing to it; the disk space is given back when it ends.
         target.unlink(missing_ok=True)
     return session
+
+
+def _reason(error: Exception) -> str:
+    """What Java says, after the line that only names the call that failed.
+
+    >>> _reason(RuntimeError("An error occurred while calling None.JavaSparkContext.\\n: java.io.IOException: no room\\n\\tat a.B"))
+    'java.io.IOException: no room'
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = next((line[2:] for line in lines if line.startswith(": ")), None)
+    return told or (lines[0] if lines else type(error).__name__)
 
 
 def _temporary_log() -> Path:
