@@ -18,6 +18,7 @@ SMALL = {
     "spark.executor.memory": "640m",
     "spark.driver.memory": "640m",
     "spark.network.timeout": "20s",
+    "spark.network.timeoutInterval": "5s",
     "spark.executor.heartbeatInterval": "2s",
 }
 

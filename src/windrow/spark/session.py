@@ -76,6 +76,8 @@ _CLUSTER: dict[str, str] = {
     "spark.executor.extraJavaOptions": "-Xss8m -XX:-DontCompileHugeMethods",
     # A machine that hangs holds its batch up for so long, and not for two minutes.
     "spark.network.timeout": "60s",
+    # Spark looks once a minute whether somebody is past that, and takes no timeout that is shorter than between two looks.
+    "spark.network.timeoutInterval": "15s",
     "spark.executor.heartbeatInterval": "5s",
     "spark.ui.showConsoleProgress": "false",
 }
