@@ -1,7 +1,10 @@
-"""What the dead letter of a late row says: the watermark it was judged by, by how much it was late, and the end of its last window."""
+"""By how much rows were late: what the dead letter of one says (the watermark it was judged by, the end of its last window), and what is
+counted of those that are dropped or correct a window.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,63 @@ WINDOWS = {
     "TUMBLING(10s) EMIT CHANGES": (25_000, 15_000, 10_000),
     "SLIDING(10s, 5s) EMIT CHANGES": (25_000, 15_000, 10_000),
 }
+
+
+def counted(spark: SparkSession, folder: Path, sql: str, batches: list[list[int]], **more: str) -> dict[str, list[dict[int, int]]]:
+    """By statement or source: late rows of all batches by how many milliseconds, too late and then as corrections."""
+    script = parse(SOURCE.format(more.get("options", "")) + sql, "t.sql", {})
+    engine = DirectEngine(spark, compile_script(script, bare_sink="memory"), (0,), folder, more.get("home", "resident"))
+    for times in batches:
+        engine.feed([("t", {"k": "a", "at": at, "_ts": at}) for at in times])
+    assert engine.finish().imbalances == []
+    found: dict[str, list[Counter[int]]] = {}
+    for record in engine.records:
+        for name, own in record.statements.items():
+            for counts, by in zip(found.setdefault(name, [Counter(), Counter()]), (own.late_by, own.corrected_by), strict=True):
+                counts.update({micros // 1000: rows for micros, rows in by.items()})
+    engine.close()
+    return {name: [dict(counts) for counts in both] for name, both in found.items() if any(both)}
+
+
+# Rows of second 3 come after one of second 25, and twice; then one of second 13.
+DROPPED = {
+    "TUMBLING(10s)": {15_000: 2, 5_000: 1},
+    "TUMBLING(10s) ALLOWED_LATENESS 4s": {11_000: 2, 1_000: 1},
+    "SLIDING(10s, 5s)": {15_000: 2, 5_000: 1},
+    "SESSION(2s)": {20_000: 2, 10_000: 1},
+}
+
+
+@pytest.mark.parametrize("home", ["resident", "distributed"])
+@pytest.mark.parametrize(("window", "told"), DROPPED.items())
+def test_of_rows_that_are_dropped(spark: SparkSession, tmp_path: Path, window: str, told: dict[int, int], home: str) -> None:
+    sql = f"SELECT k, COUNT(*) AS n FROM t GROUP BY k WINDOW {window} LATE_DATA_STRATEGY DROP;"
+    (found,) = counted(spark, tmp_path, sql, [[25_000], [3_000, 3_000, 13_000, 26_000]], home=home).values()
+    assert found == [told, {}]
+
+
+def test_of_dropped_rows_of_statements_that_share_a_pass(spark: SparkSession, tmp_path: Path) -> None:
+    sql = "".join(
+        f"CREATE STREAM w{size} AS SELECT k, COUNT(*) AS n FROM t GROUP BY k WINDOW TUMBLING({size}s) LATE_DATA_STRATEGY DROP "
+        "WITH ('connector' = 'memory');"
+        for size in (10, 20)
+    )
+    assert counted(spark, tmp_path, sql, [[25_000], [3_000, 13_000]]) == {"w10": [{15_000: 1, 5_000: 1}, {}], "w20": [{5_000: 2}, {}]}
+
+
+@pytest.mark.parametrize("home", ["resident", "distributed"])
+@pytest.mark.parametrize("window", ["TUMBLING(10s)", "SLIDING(10s, 10s)"])
+def test_of_rows_that_correct_a_window(spark: SparkSession, tmp_path: Path, window: str, home: str) -> None:
+    sql = f"SELECT k, COUNT(*) AS n FROM t GROUP BY k WINDOW {window} ALLOWED_LATENESS 20s;"
+    (found,) = counted(spark, tmp_path, sql, [[25_000], [3_000, 3_000, 13_000, 26_000]], home=home).values()
+    assert found == [{}, {15_000: 2, 5_000: 1}]
+
+
+def test_of_rows_that_a_source_drops(spark: SparkSession, tmp_path: Path) -> None:
+    options = ", 'watermark.late_rows' = 'drop', 'watermark.delay' = '2s'"
+    for sql in ("SELECT k FROM t;", "SELECT k, COUNT(*) AS n FROM t GROUP BY k WINDOW TUMBLING(10s);"):
+        found = counted(spark, tmp_path / sql[7:10].strip(), sql, [[25_000], [3_000, 22_000, 26_000]], options=options)
+        assert found == {"t": [{20_000: 1, 1_000: 1}, {}]}
 
 
 @pytest.mark.parametrize(("window", "told"), WINDOWS.items())

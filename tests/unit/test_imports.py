@@ -147,6 +147,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     (
         "execution.batch",
         "execution.dead_letters",
+        "execution.late_row_counts",
         "execution.ledger_writer",
         "execution.measurements",
         "execution.time_sources",

@@ -59,18 +59,21 @@ def _curves(analysis: Analysis, console: Console) -> None:
     from windrow.sql.durations import show_duration
 
     for name, own in analysis.statements.items():
-        curve = tuning_curve(own.late_by)
+        curve = tuning_curve(own.late_by, own.corrected_by)
         if not curve:
             continue
         source = source_of(analysis, name)
         delay = 0 if source is None else analysis.sources[source].clock.delay
-        say(
-            console,
-            f"\nlate rows of {name}: {curve[0].total:,}; a longer delay makes every result later, a longer lateness corrects it afterwards",
-        )
-        made = table("watermark.delay", "or ALLOWED_LATENESS", "takes>", "of the late>", "results later by>")
+        total, corrected = curve[0].total, curve[0].corrected
+        kinds = [f"{total:,} too late"] if total else []
+        kinds += [f"{corrected:,} taken as corrections"] if corrected else []
+        why = "a longer delay makes every result later" + (", a longer lateness corrects it afterwards" if total else "")
+        say(console, f"\nlate rows of {name}: {', '.join(kinds)}; {why}")
+        lateness = ["or ALLOWED_LATENESS", "takes>"] if total else []
+        made = table("watermark.delay", *lateness, *(["no correction>"] if corrected else []), "of the late>", "results later by>")
         for point in curve:
             wanted = rounded_up(delay + point.extra)
-            lateness = show_duration(rounded_up(own.last.lateness + point.extra))
-            made.add_row(show_duration(wanted), lateness, f"{point.saved:,}", f"{point.share:.0%}", show_duration(wanted - delay))
+            taken = [show_duration(rounded_up(own.last.lateness + point.extra)), f"{point.saved:,}"] if total else []
+            spared = [f"{point.in_time:,}"] if corrected else []
+            made.add_row(show_duration(wanted), *taken, *spared, f"{point.share:.0%}", show_duration(wanted - delay))
         console.print(made)

@@ -63,7 +63,9 @@ class SourceTotals:
 
 @dataclass(frozen=True)
 class StatementTotals:
-    """The windows of one statement. ``late_by`` are the rows that came too late, by how many microseconds."""
+    """The windows of one statement. ``late_by`` are the rows that came too late, by how many microseconds, and ``corrected_by`` those that
+    corrected a window, by how long it had been closed.
+    """
 
     last: StatementRecord
     opened: int | None
@@ -71,6 +73,7 @@ class StatementTotals:
     corrected: int
     emissions: Mapping[str, int]
     late_by: Mapping[int, int]
+    corrected_by: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -186,6 +189,7 @@ def _statement(name: str, records: Sequence[BatchRecord]) -> StatementTotals:
         sum(one.corrected for one in own),
         _summed([one.emissions for one in own]),
         dict(sorted(_summed([one.late_by for one in own]).items())),
+        dict(sorted(_summed([one.corrected_by for one in own]).items())),
     )
 
 

@@ -209,6 +209,7 @@ def _late(analysis: Analysis) -> Iterator[Finding]:
         point = next((one for one in curve if one.share >= 0.9), curve[-1])
         source = source_of(analysis, name)
         delay = analysis.sources[source].clock.delay if source is not None else 0
+        whole = tuning_curve(own.late_by, own.corrected_by)
         wanted, lateness = rounded_up(delay + point.extra), rounded_up(own.last.lateness + point.extra)
         cost = wanted - delay
         stage = next((stage for stage in analysis.job.stages if stage.name == name), None)
@@ -229,7 +230,8 @@ def _late(analysis: Analysis) -> Iterator[Finding]:
                 "delay_us": wanted,
                 "lateness_us": lateness,
                 "costs_us": cost,
-                "curve": [{"extra_us": one.extra, "saved": one.saved, "of": one.total} for one in curve],
+                "corrected": sum(own.corrected_by.values()),
+                "curve": [{"extra_us": one.extra, "saved": one.saved, "of": one.total, "in_time": one.in_time} for one in whole],
             },
         )
 

@@ -108,8 +108,8 @@ class StatementRecord(_Saved):
 
     ``opened`` is net of sessions that became one. ``open`` are windows that the watermark has not passed, ``kept`` those that only wait
     for late rows. All are None where counting them would cost too much, and ``closed`` where the statement does not emit at the end
-    of a window. ``emissions`` are rows by kind. ``late_by`` counts the rows that came too late by how many microseconds, rounded up to
-    two digits.
+    of a window. ``emissions`` are rows by kind. ``late_by`` counts the rows that came too late, set aside or dropped, by how many
+    microseconds, rounded up to two digits; ``corrected_by`` those that corrected a window, by how long it had been closed.
     """
 
     before: int | None = None
@@ -122,10 +122,12 @@ class StatementRecord(_Saved):
     kept: int | None = None
     emissions: Mapping[str, int] = field(default_factory=dict)
     late_by: Mapping[int, int] = field(default_factory=dict)
+    corrected_by: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return super().from_json({**data, "late_by": {int(by): count for by, count in data.get("late_by", {}).items()}})
+        by = {name: {int(by): count for by, count in data.get(name, {}).items()} for name in ("late_by", "corrected_by")}
+        return super().from_json({**data, **by})
 
 
 @dataclass(frozen=True)

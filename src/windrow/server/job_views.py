@@ -123,12 +123,14 @@ def _late(analysis: Analysis) -> Iterator[dict[str, Any]]:
                 "delay": show_duration(rounded_up(delay + point.extra)),
                 "lateness": show_duration(rounded_up(own.last.lateness + point.extra)),
                 "saved": point.saved,
+                "in_time": point.in_time,
                 "share": point.share,
             }
-            for point in tuning_curve(own.late_by)
+            for point in tuning_curve(own.late_by, own.corrected_by)
         ]
         if points:
-            yield {"statement": name, "total": sum(own.late_by.values()), "points": points}
+            late, corrected = sum(own.late_by.values()), sum(own.corrected_by.values())
+            yield {"statement": name, "total": late, "corrected": corrected, "points": points}
 
 
 # Windows

@@ -16,7 +16,7 @@ from windrow.connectors.memory.runtime import RESERVED, rows_to_table, table_str
 from windrow.model.fate import Fate
 from windrow.model.policies import StateBackendSetting
 from windrow.model.types import TIMESTAMP
-from windrow.observe.batch_record import imbalances
+from windrow.observe.batch_record import BatchRecord, imbalances
 from windrow.observe.ledger import Ledger
 from windrow.plan.stages import Aggregate, Job, Read, counts_answers, row_inputs
 from windrow.spark.execution.batch import BatchInput, BatchResult
@@ -183,6 +183,11 @@ class DirectEngine:
             self._outcome.still_open.update(open_windows_of(run.executor))
         return self._outcome
 
+    @property
+    def records(self) -> list[BatchRecord]:
+        """What running jobs would keep of their batches."""
+        return [record for run in self._runs for record in run.records]
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -200,6 +205,7 @@ class _JobRun:
         self._rules = StateBackendRules(buckets, StateBackendSetting(home), buckets=FEW_BUCKETS, snapshot_every=SNAPSHOT_EVERY)
         self.executor = BatchExecutor(spark, job, self._partitions, self._rules)
         self._recorder = BatchRecorder(self.executor)
+        self.records: list[BatchRecord] = []
 
     def commit(self, result: BatchResult) -> None:
         self._changes.append(result)
@@ -210,7 +216,8 @@ class _JobRun:
         result.measured.end()
         result.measured.take_ledger(self.executor.plan, result.ledger)
         inputs = {stage.name: row_inputs(stage) for stage in self.job.stages if not counts_answers(stage)}
-        return imbalances(self._recorder.record(result, {}, now), inputs)
+        self.records.append(self._recorder.record(result, {}, now))
+        return imbalances(self.records[-1], inputs)
 
     def restart(self, batch_id: int) -> None:
         """Write what a job would have written by now, forget everything, and come back from the files."""

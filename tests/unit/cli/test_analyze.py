@@ -66,7 +66,7 @@ def test_json_has_the_same_figures(windrow: Windrow, tmp_path: Path) -> None:
     operators = {one["name"]: one for one in told["operators"]}
     assert (told["rows_in"], told["bottleneck"], operators["candles"]["filtered"]) == (40, "candles", 8)
     assert [one["kind"] for one in told["hints"]] == ["late_rows"]
-    assert told["hints"][0]["figures"]["curve"] == [{"extra_us": 7_000_001, "saved": 4, "of": 4}]
+    assert told["hints"][0]["figures"]["curve"] == [{"extra_us": 7_000_001, "saved": 4, "of": 4, "in_time": 0}]
 
 
 def test_only_batches_of_the_last_run_are_added_up(windrow: Windrow, tmp_path: Path) -> None:

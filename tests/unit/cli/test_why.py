@@ -286,6 +286,29 @@ def test_advice_has_a_curve_and_lines_to_write(windrow: Windrow, tmp_path: Path)
     assert found["findings"][0]["figures"]["saved"] == 90
 
 
+def test_the_curve_counts_corrections_beside_rows_that_came_too_late(windrow: Windrow, tmp_path: Path) -> None:
+    both = StatementRecord(lateness=30 * SECOND, late_by={47_000_000: 10}, corrected_by={2_000_000: 80, 20_000_000: 10})
+    record_job(tmp_path, [batch(0, statements={"candles": both})])
+    told = windrow("advise", "q.sql").stdout
+    assert "late rows of candles: 10 too late, 90 taken as corrections; a longer delay makes every result later" in told
+    rows = [line.split() for line in told.splitlines() if line.endswith("s") and "%" in line]
+    assert rows == [
+        ["8s", "33s", "0", "80", "80%", "3s"],
+        ["26s", "51s", "0", "90", "90%", "21s"],
+        ["53s", "78s", "10", "90", "100%", "48s"],
+    ]
+    (found,) = json.loads(windrow("advise", "q.sql", "--format", "json").stdout)
+    assert (found["findings"][0]["figures"]["late"], found["findings"][0]["figures"]["corrected"]) == (10, 90)
+
+
+def test_corrections_alone_have_a_curve_and_are_no_fault(windrow: Windrow, tmp_path: Path) -> None:
+    record_job(tmp_path, [batch(0, statements={"candles": StatementRecord(lateness=30 * SECOND, corrected_by={2_000_000: 4})})])
+    told = windrow("advise", "q.sql").stdout
+    assert "nothing to advise" in told
+    assert "late rows of candles: 4 taken as corrections; a longer delay makes every result later\n" in told
+    assert [line.split() for line in told.splitlines() if "100%" in line] == [["8s", "4", "100%", "3s"]]
+
+
 def test_a_job_that_waits_or_failed_says_so_first(windrow: Windrow, tmp_path: Path) -> None:
     notes = [JobNote(START, "running"), JobNote(START + SECOND, "waiting", "waits: Kafka at db:9092 does not answer")]
     record_job(tmp_path, [batch(0)], notes=notes)

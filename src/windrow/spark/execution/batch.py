@@ -10,6 +10,7 @@ from windrow.observe.ledger import Ledger, TakenBack
 from windrow.observe.traces import Producers
 from windrow.plan.physical.strategies import Sink
 from windrow.spark.execution.dead_letters import DeadLetter
+from windrow.spark.execution.late_row_counts import LateRowCounts
 from windrow.spark.execution.measurements import BatchMeasurements
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import LazyRelation
@@ -74,6 +75,7 @@ class BatchResult:
     windows: dict[str, WindowActivity] = field(default_factory=dict)
     # Rows by source and partition, where they were counted so.
     partitions: dict[str, dict[int, int]] = field(default_factory=dict)
+    late: LateRowCounts = field(default_factory=LateRowCounts)
 
 
 @dataclass

@@ -24,6 +24,7 @@ from windrow.plan.stages import Aggregate, LoadTable, Read
 from windrow.spark.execution.batch import BatchResult, WindowActivity
 from windrow.spark.execution.dead_letters import DeadLetter
 from windrow.spark.execution.executor import BatchExecutor
+from windrow.spark.execution.late_row_counts import by_name
 from windrow.spark.execution.measurements import OperatorMeasurement
 from windrow.windowing.clock import Clock
 from windrow.windowing.columns import END, FINAL, FOREVER, LATE
@@ -50,8 +51,10 @@ class BatchRecorder:
         sources = {read.name: self._source(read, counted.get(read.name), result) for read in executor.job.reads}
         aggregates = [stage for stage in executor.job.stages if isinstance(stage, Aggregate)]
         statements = {stage.name: self._statement(stage, result) for stage in aggregates}
-        for name, by in self._late_by(late).items():
+        for name, by in by_name(self._late_by(late), result.late.dropped, self._dropped_at_source(result)).items():
             statements[name] = replace(statements.get(name, StatementRecord()), late_by=by)
+        for name, by in by_name(result.late.corrected).items():
+            statements[name] = replace(statements.get(name, StatementRecord()), corrected_by=by)
         record = BatchRecord(
             batch_id=result.batch_id,
             arrival=arrival,
@@ -142,14 +145,18 @@ class BatchRecorder:
         is_open = windows.height if watermark is None else int((windows[END] > watermark).sum())
         return is_open, windows.height - is_open
 
-    def _late_by(self, letters: list[DeadLetter]) -> dict[str, dict[int, int]]:
+    def _dropped_at_source(self, result: BatchResult) -> dict[str, Counter[int]]:
+        delays = {read.name: read.clock.delay for read in self._executor.job.reads}
+        return {name: result.late.behind(name, self._clocks[name], delays[name]) for name in result.late.at_source if name in self._clocks}
+
+    def _late_by(self, letters: list[DeadLetter]) -> dict[str, Counter[int]]:
         """Late rows by statement, or by source where that was the judge, and by how much they were late."""
         found: dict[str, Counter[int]] = {}
         for letter in letters:
             by = letter.late.late_by if letter.late is not None else self._behind_partition(letter.source, letter.row)
             if by is not None:
                 found.setdefault(letter.statement or letter.source, Counter())[rounded_lateness(by)] += 1
-        return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+        return found
 
     def _behind_partition(self, source: str, row: Mapping[str, Any]) -> int | None:
         """By how much a row was behind the watermark of its own partition, as the batch found it."""

@@ -19,6 +19,7 @@ from windrow.plan.stages import FilterProject, Job, OverAggregate, Read
 from windrow.spark.compile.constraints import violates_sql
 from windrow.spark.compile.expressions import of_batch, to_sql
 from windrow.spark.execution.dead_letters import DeadLetter
+from windrow.spark.execution.late_row_counts import LateRowCounts
 from windrow.spark.execution.violations import refuse_violation, violation_letters
 from windrow.spark.query.flow import Flow
 from windrow.spark.query.runner import LazyRelation, QueryRunner
@@ -121,11 +122,12 @@ class LedgerWriter:
     def record_after_write(self, read: Read, statement: str, found: pa.Table, given: LazyRelation, result: BatchResult) -> dict[int, int]:
         """The same for rows that were counted while a sink read them: the change of the batch has been made by then, and is added to."""
         assert result.change is not None
-        own = replace(result, ledger=Ledger(), dead_letters=[])
+        own = replace(result, ledger=Ledger(), dead_letters=[], late=LateRowCounts())
         greatest = self.record_fates(read, {statement: PASSED}, found, given, own)
         result.ledger.add(own.ledger)
         result.change.ledger.add(own.ledger)
         result.dead_letters.extend(own.dead_letters)
+        result.late.add(own.late)
         return greatest
 
     def record_driver_rows(self, read: Read, rows: pa.Table, given: LazyRelation, result: BatchResult) -> tuple[pa.Table, dict[int, int]]:
@@ -165,6 +167,8 @@ class LedgerWriter:
             record_set_aside(account, fate, policy, count)
             if policy is RowPolicy.DEAD_LETTER:
                 result.dead_letters.extend(_letters(fate, name, partials.filter(pc.equal(partials[JUDGED], fate.value)), batch_id))
+            elif fate is Fate.LATE_AT_SOURCE:
+                result.late.take_at_source(name, partials.filter(pc.equal(partials[JUDGED], fate.value)))
         if counts.get(Fate.VIOLATION):
             _record_source_violations(read, partials, batch_id, result)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from windrow.model.fate import Fate
 from windrow.model.lateness import latest_end_over
 from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
+from windrow.plan.headers import follows_context
 from windrow.plan.physical import RunFacts
 from windrow.plan.physical.aggregations import MOST_SHARES
 from windrow.plan.physical.scans import has_own_clock
@@ -38,7 +39,7 @@ from windrow.spark.operators.aggregation_pass import AggregationPass, can_evict,
 from windrow.spark.operators.base import JobContext, Operator
 from windrow.spark.operators.emissions import UTC_MICROS, Finisher, emissions_table, may_emit_again
 from windrow.spark.operators.limit import limited
-from windrow.spark.operators.partial_aggregation import late_corrected, traceparents
+from windrow.spark.operators.partial_aggregation import late_corrections, late_drops, traceparents
 from windrow.spark.operators.row_lateness import late_for_windows
 from windrow.spark.operators.running_totals import RunningTotals, running_totals
 from windrow.spark.query.flow import Flow
@@ -151,12 +152,16 @@ class AggregateOperator(Operator[Aggregate]):
         if not is_direct:
             self.context.ledger.record_statement_fates(stage.statement, stage.input, partials, run.batch.batch_id, run.result)
         included = (pc.sum(partials[INCLUDED]).as_py() or 0) if INCLUDED in partials.column_names else 0
-        record_aggregated(ledger, stage.statement, counts, late_corrected(stage, partials, watermark), included)
+        corrections = late_corrections(stage, partials, watermark)
+        record_aggregated(ledger, stage.statement, counts, sum(rows for _, rows in corrections), included)
+        run.result.late.take_corrected(stage.statement, corrections)
         late = counts.get(Fate.LATE, 0)
         if not late:
             return
         if not isinstance(stage.late, DeadLetterLate | UpdatePrevious):
             record_late_dropped(ledger, stage.statement, late)
+            is_shared = self.spec.chosen(Pass) is Pass.SHARED
+            run.result.late.take_dropped(stage.statement, late_drops(stage, partials, watermark, keeps_slices=is_shared))
             return
         self._late(partials.filter(pc.equal(partials[JUDGED], Fate.LATE.value)), run)
 
@@ -176,6 +181,11 @@ class AggregateOperator(Operator[Aggregate]):
             source = stage.input.removesuffix(stage.name.removeprefix(stage.statement))
             run.result.dead_letters.append(DeadLetter(Fate.LATE, source, stage.statement, row, run.batch.batch_id, late=late))
 
+    def _late_by(self, rows: pa.Table) -> Iterator[tuple[int | None, int]]:
+        for row, count in zip(rows[ROW].to_pylist(), rows[ROWS_COUNT].to_pylist(), strict=True):
+            late = late_for_windows(self.stage, row)
+            yield (None if late is None else late.late_by), count
+
     def _step(self, rows: pa.Table | None, tick: BatchTime, run: BatchContext) -> None:
         stage, ledger = self.stage, run.result.ledger
         open_account(ledger, stage.statement)
@@ -183,7 +193,7 @@ class AggregateOperator(Operator[Aggregate]):
         self.took(State.DRIVER if isinstance(backend, DriverState) else State.EXECUTORS, run)
         taken = backend.step(rows, tick, run.batch.batch_id)
         run.steps[stage.name] = taken.given
-        if run.batch.producers is not None and taken.given.rows is not None:
+        if run.batch.producers is not None and taken.given.rows is not None and follows_context(self.context.watermarks.root_of(stage)):
             run.batch.producers.see(traceparents(stage, taken.given.rows))
         if taken.tables is not None:
             run.tables[stage.name] = taken.tables
@@ -195,6 +205,7 @@ class AggregateOperator(Operator[Aggregate]):
                 self._late(refused, run)
             else:
                 record_late_dropped(ledger, stage.statement, count)
+                run.result.late.take_dropped(stage.statement, self._late_by(refused))
         if taken.emissions is None or not taken.emissions.height:
             return
         activity = run.result.windows.setdefault(stage.name, WindowActivity())

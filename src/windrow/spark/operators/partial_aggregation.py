@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from windrow.aggregates import find_aggregate, orders_its_value, takes_whole_rows
 from windrow.model.expr import Call, Star
 from windrow.model.fate import Fate
-from windrow.model.lateness import first_closed_at
+from windrow.model.lateness import first_closed_at, late_by, over_at
 from windrow.model.system import ROW_COLUMNS
-from windrow.model.window import DeadLetterLate, IncludeInNext, UpdatePrevious
+from windrow.model.window import DeadLetterLate, DropLate, IncludeInNext, UpdatePrevious
 from windrow.model.window_kinds import CountedKind, MovingKind
 from windrow.observe.traces import TRACEPARENT
 from windrow.plan.headers import LAST_HEADERS_CALL
@@ -228,23 +228,44 @@ def _is_included(stage: Aggregate, request: PartialAggregation) -> str | None:
     return is_over_sql(fixed.last_end(_placed_at(stage)), stage.lateness, request.watermark_sql)
 
 
-def late_corrected(stage: Aggregate, partials: pa.Table, watermark: int | None) -> int:
-    """How many rows came for a window that had closed and is still kept: each corrects what it emitted."""
+def late_corrections(stage: Aggregate, partials: pa.Table, watermark: int | None) -> list[tuple[int, int]]:
+    """Rows that came for a window that had closed and is still kept, each of which corrects what it emitted.
+
+    For how long, in event time, the window had been closed, and how many there are.
+    """
     fixed = fixed_of(stage)
     if fixed is None or not stage.lateness:
-        return 0
+        return []
     kept = partials.filter(pc.equal(partials[JUDGED], Fate.OK.value))
     if EPOCH in partials.column_names:
-        is_late = pc.less_equal(pc.add(kept[SLICE], fixed.pane_length), kept[SINCE])
+        over_for = pc.subtract(kept[SINCE], pc.add(kept[SLICE], fixed.pane_length))
     elif watermark is None:
-        return 0
+        return []
     elif stage.partial_shape is PartialShape.SLICES:
         starts = zip(kept[SLICE].to_pylist(), kept[ROWS_COUNT].to_pylist(), strict=True)
         least = NEVER if stage.cut is None or stage.cut.is_before else stage.cut.at
-        return sum(rows for at, rows in starts if max(first_closed_at(fixed, at), fixed.end_of(least)) <= watermark)
+        closed = ((watermark - max(first_closed_at(fixed, at), fixed.end_of(least)), rows) for at, rows in starts)
+        return [(by, rows) for by, rows in closed if by >= 0]
     else:
-        is_late = pc.less_equal(kept[SLICE], watermark - fixed.pane_length)
-    return pc.sum(kept.filter(is_late)[ROWS_COUNT]).as_py() or 0
+        over_for = pc.subtract(watermark - fixed.pane_length, kept[SLICE])
+    is_late = pc.fill_null(pc.greater_equal(over_for, 0), False)
+    late = pa.table({"by": over_for.filter(is_late), "rows": kept[ROWS_COUNT].filter(is_late)}).group_by("by").aggregate([("rows", "sum")])
+    return list(zip(late["by"].to_pylist(), late["rows_sum"].to_pylist(), strict=True))
+
+
+def late_drops(stage: Aggregate, partials: pa.Table, watermark: int | None, *, keeps_slices: bool) -> list[tuple[int | None, int]]:
+    """Rows of fixed windows that are dropped, by how much they came too late, and how many there are. ``keeps_slices``: see the request.
+
+    Of rows that come one by one it is not known.
+    """
+    fixed = fixed_of(stage)
+    if fixed is None or watermark is None or stage.partial_shape not in (PartialShape.SLICES, PartialShape.WINDOWS):
+        return []
+    late = partials.filter(pc.equal(partials[JUDGED], Fate.LATE.value))
+    places = zip(late[SLICE].to_pylist(), late[ROWS_COUNT].to_pylist(), strict=True)
+    if not keeps_slices:
+        return list(places)
+    return [(None if at is None else late_by(fixed.last_end(at), stage.lateness, watermark), rows) for at, rows in places]
 
 
 def _placed_at(stage: Aggregate) -> SqlTime:
@@ -305,6 +326,16 @@ def _is_carried(stage: Aggregate) -> str:
     return f"_judged IN ({', '.join(map(str, kept))})"
 
 
+def _dropped_by(stage: Aggregate, request: PartialAggregation) -> str:
+    """A branch for late rows that are only counted: in place of a slice they have by how much they are late, to two digits."""
+    fixed = fixed_of(stage)
+    if request.keeps_late or fixed is None or not isinstance(stage.late, DropLate):
+        return ""
+    by = f"greatest({request.watermark_sql} - ({over_at(fixed.last_end(_placed_at(stage)), stage.lateness)}), 1L)"
+    unit = f"pow(10, greatest(floor(log10({by})) - 1, 0))"
+    return f" WHEN _judged = {Fate.LATE.value} THEN CAST(ceil({by} / {unit}) * {unit} AS BIGINT)"
+
+
 def _judging_watermarks(stage: Aggregate, request: PartialAggregation) -> dict[str, str]:
     """SQL of what a row is judged by, which a late one carries along."""
     watermark = request.watermark_sql
@@ -351,13 +382,13 @@ def has_headers(stage: Aggregate, partials: pa.Table) -> bool:
     return any(partials[place].null_count < partials.num_rows for place in places)
 
 
-def traceparents(stage: Aggregate, partials: pa.Table) -> Iterator[str]:
-    """The trace contexts of some of the rows that were aggregated: of each group's last, in the first few groups."""
+def traceparents(stage: Aggregate, partials: pa.Table) -> Iterator[str | None]:
+    """The trace contexts of some of the rows that were aggregated, None of those without: of each group's last, in the first few groups."""
     for item in stage.aggregates:
         column = part_names(item)[_VALUE] if item.call == LAST_HEADERS_CALL else ""
         if column in partials.column_names:
             for entries in partials[column].slice(0, _GROUPS_SAMPLED).to_pylist():
-                yield from (entry["value"] for entry in entries or () if entry["key"] == TRACEPARENT and entry["value"])
+                yield next((entry["value"] for entry in entries or () if entry["key"] == TRACEPARENT), None)
 
 
 def _moves_clock(stage: Aggregate) -> str:
@@ -386,7 +417,8 @@ def _grouped(stage: Aggregate, request: PartialAggregation, judged: str) -> str:
     late = _session_late(stage, request)
     carried = _is_carried(stage) if late is None else f"({_is_carried(stage)}) OR ({late})"
     placed = f"_judged IN ({Fate.OK.value}, {Fate.LATE.value})" if request.keeps_late else "_judged = 0"
-    group = [f"CASE WHEN {placed} THEN {name} END AS {name}" for name in (*keys, SLICE)]
+    group = [f"CASE WHEN {placed} THEN {name} END AS {name}" for name in keys]
+    group.append(f"CASE WHEN {placed} THEN {SLICE}{_dropped_by(stage, request)} END AS {SLICE}")
     group.append(f"{diverted_row(request.columns, carried, _judging_watermarks(stage, request))} AS {ROW}")
     if late is not None:
         group.append(f"CASE WHEN {late} THEN {TIME} END AS {LATE_ID}")

@@ -5,8 +5,8 @@ import { Empty, Loading, Meter, Trouble, useView } from "/page/parts.js";
 import { count, plural, seconds, share } from "/page/format.js";
 
 function Curve({ of }) {
-  return html`<div class="card"><h2>Late rows of ${of.statement}</h2><p>${plural(of.total, "row")} came too late. A longer delay makes every result later; a longer lateness corrects it afterwards.</p>
-    <div class="scroll" tabindex="0" role="region" aria-label=${`Late rows of ${of.statement}`}><table class="stacks"><thead><tr><th>watermark.delay</th><th>or ALLOWED_LATENESS</th><th class="n">takes</th><th>of the late rows</th></tr></thead><tbody>${of.points.map((one) => html`<tr><th scope="row" class="num">${one.delay}</th><td class="num" data-label="or lateness">${one.lateness}</td><td class="n" data-label="takes">${count(one.saved)}</td><td data-label="of the late rows"><span class="num">${share(one.share)}</span> <${Meter} part=${one.share} /></td></tr>`)}</tbody></table></div></div>`;
+  return html`<div class="card"><h2>Late rows of ${of.statement}</h2><p>${plural(of.total, "row")} came too late${of.corrected ? html`, and ${plural(of.corrected, "row")} corrected a window` : ""}. A longer delay makes every result later; a longer lateness corrects it afterwards.</p>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`Late rows of ${of.statement}`}><table class="stacks"><thead><tr><th>watermark.delay</th><th>or ALLOWED_LATENESS</th><th class="n">takes</th>${of.corrected ? html`<th class="n">no correction</th>` : ""}<th>of the late rows</th></tr></thead><tbody>${of.points.map((one) => html`<tr><th scope="row" class="num">${one.delay}</th><td class="num" data-label="or lateness">${one.lateness}</td><td class="n" data-label="takes">${count(one.saved)}</td>${of.corrected ? html`<td class="n" data-label="no correction">${count(one.in_time)}</td>` : ""}<td data-label="of the late rows"><span class="num">${share(one.share)}</span> <${Meter} part=${one.share} /></td></tr>`)}</tbody></table></div></div>`;
 }
 
 export function Part({ name }) {
