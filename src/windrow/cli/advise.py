@@ -56,6 +56,7 @@ def _curves(analysis: Analysis, console: Console) -> None:
     from windrow.cli.screen import say, table
     from windrow.diagnosis.findings import source_of
     from windrow.diagnosis.tuning import rounded_up, tuning_curve
+    from windrow.plan.stages import Aggregate
     from windrow.sql.durations import show_duration
 
     for name, own in analysis.statements.items():
@@ -65,15 +66,25 @@ def _curves(analysis: Analysis, console: Console) -> None:
         source = source_of(analysis, name)
         delay = 0 if source is None else analysis.sources[source].clock.delay
         total, corrected = curve[0].total, curve[0].corrected
+        # A source drops rows by its watermark alone.
+        has_lateness = total > 0 and any(stage.name == name and isinstance(stage, Aggregate) for stage in analysis.job.stages)
         kinds = [f"{total:,} too late"] if total else []
         kinds += [f"{corrected:,} taken as corrections"] if corrected else []
-        why = "a longer delay makes every result later" + (", a longer lateness corrects it afterwards" if total else "")
+        why = "a longer delay makes every result later" + (", a longer lateness corrects it afterwards" if has_lateness else "")
         say(console, f"\nlate rows of {name}: {', '.join(kinds)}; {why}")
-        lateness = ["or ALLOWED_LATENESS", "takes>"] if total else []
-        made = table("watermark.delay", *lateness, *(["no correction>"] if corrected else []), "of the late>", "results later by>")
+        lateness = ["or ALLOWED_LATENESS"] if has_lateness else []
+        made = table(
+            "watermark.delay",
+            *lateness,
+            *(["takes>"] if total else []),
+            *(["no correction>"] if corrected else []),
+            "of the late>",
+            "results later by>",
+        )
         for point in curve:
             wanted = rounded_up(delay + point.extra)
-            taken = [show_duration(rounded_up(own.last.lateness + point.extra)), f"{point.saved:,}"] if total else []
+            longer = [show_duration(rounded_up(own.last.lateness + point.extra))] if has_lateness else []
+            taken = [f"{point.saved:,}"] if total else []
             spared = [f"{point.in_time:,}"] if corrected else []
-            made.add_row(show_duration(wanted), *taken, *spared, f"{point.share:.0%}", show_duration(wanted - delay))
+            made.add_row(show_duration(wanted), *longer, *taken, *spared, f"{point.share:.0%}", show_duration(wanted - delay))
         console.print(made)

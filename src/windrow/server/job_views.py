@@ -121,7 +121,7 @@ def _late(analysis: Analysis) -> Iterator[dict[str, Any]]:
         points = [
             {
                 "delay": show_duration(rounded_up(delay + point.extra)),
-                "lateness": show_duration(rounded_up(own.last.lateness + point.extra)),
+                "lateness": show_duration(rounded_up(own.last.lateness + point.extra)) if name not in analysis.sources else "",
                 "saved": point.saved,
                 "in_time": point.in_time,
                 "share": point.share,

@@ -309,6 +309,14 @@ def test_corrections_alone_have_a_curve_and_are_no_fault(windrow: Windrow, tmp_p
     assert [line.split() for line in told.splitlines() if "100%" in line] == [["8s", "4", "100%", "3s"]]
 
 
+def test_a_source_that_drops_late_rows_has_a_curve_of_delays(windrow: Windrow, tmp_path: Path) -> None:
+    record_job(tmp_path, [batch(0, statements={"trades": StatementRecord(late_by={2_000_000: 4})})])
+    told = windrow("advise", "q.sql").stdout
+    assert "late rows of trades: 4 too late; a longer delay makes every result later\n" in told
+    assert [line.split() for line in told.splitlines() if "100%" in line] == [["8s", "4", "100%", "3s"]]
+    assert "ALLOWED_LATENESS" not in told
+
+
 def test_a_job_that_waits_or_failed_says_so_first(windrow: Windrow, tmp_path: Path) -> None:
     notes = [JobNote(START, "running"), JobNote(START + SECOND, "waiting", "waits: Kafka at db:9092 does not answer")]
     record_job(tmp_path, [batch(0)], notes=notes)

@@ -259,11 +259,11 @@ def late_drops(stage: Aggregate, partials: pa.Table, watermark: int | None, *, k
     Of rows that come one by one it is not known.
     """
     fixed = fixed_of(stage)
-    if fixed is None or watermark is None or stage.partial_shape not in (PartialShape.SLICES, PartialShape.WINDOWS):
+    if fixed is None or stage.partial_shape not in (PartialShape.SLICES, PartialShape.WINDOWS):
         return []
     late = partials.filter(pc.equal(partials[JUDGED], Fate.LATE.value))
     places = zip(late[SLICE].to_pylist(), late[ROWS_COUNT].to_pylist(), strict=True)
-    if not keeps_slices:
+    if not keeps_slices or watermark is None:
         return list(places)
     return [(None if at is None else late_by(fixed.last_end(at), stage.lateness, watermark), rows) for at, rows in places]
 
