@@ -149,6 +149,7 @@ def test_a_trace_leads_from_producers_through_a_window_to_the_output(
     copied = next(span for span in spans.named("write copies") if span.links)
     assert [one.trace_id.hex() for one in copied.links] == [PRODUCED[0].split("-")[1]]
 
-    (unfollowed,) = spans.named("write others")
-    assert not unfollowed.links
-    assert _headers(broker, others, 1)[0]["traceparent"] == f"00-{unfollowed.trace_id.hex()}-{unfollowed.span_id.hex()}-01"
+    unfollowed = spans.named("write others")
+    assert not any(span.links for span in unfollowed)
+    own = [f"00-{span.trace_id.hex()}-{span.span_id.hex()}-01" for span in unfollowed]
+    assert _headers(broker, others, 1)[0]["traceparent"] in own

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.model import row_protocol
 from windrow.observe.batch_record import rounded_lateness
 from windrow.spark.row_columns import ROW, ROWS_COUNT
 from windrow.windowing.clock import Clock
 
-_TIME, _PARTITION = "_event_time", "_partition"
+_TIME, _PARTITION = row_protocol.EVENT_TIME, "_partition"
 
 
 @dataclass
