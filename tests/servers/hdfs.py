@@ -89,6 +89,8 @@ def hdfs_at(folder: Path, address: str) -> Iterator[Hdfs]:
         "dfs.namenode.rpc-bind-host": address,
         "dfs.namenode.http-address": f"{address}:{page}",
         **{f"dfs.datanode.{kind}address": f"{address}:0" for kind in ("", "ipc.", "http.")},
+        # Whoever asks the name node over HTTP is sent there by name.
+        "dfs.datanode.hostname": address,
         # Its names are in no name server.
         "dfs.namenode.datanode.registration.ip-hostname-check": "false",
         "dfs.namenode.fs-limits.min-block-size": "1024",

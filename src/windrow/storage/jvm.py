@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from windrow.errors import UsageError
@@ -91,19 +91,24 @@ def hadoop_of(spark: SparkSession) -> Hadoop:
 def any_hadoop(settings: Mapping[str, str] | None = None) -> Hadoop:
     """That of the Spark session of this process; where there is none, of a JVM that is started for it, without Spark's own start.
 
-    ``settings`` are Spark's (``spark.hadoop.*``, ``spark.jars``, ...), for a JVM of our own.
+    ``settings`` are Spark's (``spark.hadoop.*``, ``spark.jars``, ...), for a JVM of our own. Whoever has none gets the one that was started
+    last: an output of a job is reached as its state is.
     """
     from pyspark import SparkContext
 
     context: Any = SparkContext._active_spark_context
     if context is not None:
         return Hadoop(context._jvm, context._jsc.hadoopConfiguration(), context._gateway)
-    return _kept_hadoop(tuple(sorted((settings or {}).items())))
+    if _OWN and not settings:
+        return next(reversed(_OWN.values()))
+    asked = tuple(sorted((settings or {}).items()))
+    if asked not in _OWN:
+        _OWN[asked] = start_hadoop(dict(asked))
+    return _OWN[asked]
 
 
-@lru_cache(maxsize=1)
-def _kept_hadoop(settings: tuple[tuple[str, str], ...]) -> Hadoop:
-    return start_hadoop(dict(settings))
+# Those of our own in this process, by their settings.
+_OWN: dict[tuple[tuple[str, str], ...], Hadoop] = {}
 
 
 def start_hadoop(settings: Mapping[str, str]) -> Hadoop:

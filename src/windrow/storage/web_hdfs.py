@@ -147,6 +147,9 @@ def _answer(method: str, url: str, data: bytes | None = None) -> bytes:
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(error.code, error.read()) from error
+    except urllib.error.URLError as error:
+        # A data node has an address of its own, which the name node has given.
+        raise OSError(f"{urllib.parse.urlsplit(url).netloc} does not answer: {error.reason}") from error
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from windrow.errors import UsageError
-from windrow.storage import LocalFolder, is_local, open_folder, qualified
+from windrow.storage import LocalFolder, is_local, jvm, open_folder, qualified
 from windrow.storage.filesystem import folder_name
 
 SITE = "<configuration><property><name>{name}</name><value>{value}</value></property></configuration>"
@@ -70,3 +71,21 @@ def test_a_default_file_system_that_is_not_there_is_told(monkeypatch: pytest.Mon
     monkeypatch.setattr("windrow.storage.opening.any_hadoop", lambda _: Away())
     with pytest.raises(UsageError, match=r"WR801.*state.*UnknownHostException"):
         open_folder("state", settings={"spark.hadoop.fs.defaultFS": "hdfs://nn:8020"})
+
+
+def test_a_jvm_that_was_started_for_one_folder_serves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output is opened without the settings that the state of its job was opened with."""
+    started: list[Any] = []
+
+    def start(settings: dict[str, str]) -> Any:
+        started.append(settings)
+        return started[-1]
+
+    monkeypatch.setattr(jvm, "_OWN", {})
+    monkeypatch.setattr(jvm, "start_hadoop", start)
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    first: Any = jvm.any_hadoop({"spark.jars": "a.jar"})
+    assert first == {"spark.jars": "a.jar"}
+    assert jvm.any_hadoop() is first
+    assert jvm.any_hadoop({"spark.jars": "b.jar"}) is not first
+    assert started == [{"spark.jars": "a.jar"}, {"spark.jars": "b.jar"}]
