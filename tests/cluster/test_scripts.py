@@ -52,7 +52,7 @@ def test_json_is_decoded_without_pyarrow_on_the_workers(driver: Driver, cluster:
 
 def test_what_cannot_do_without_is_refused_with_the_worker(driver: Driver, cluster: Standalone) -> None:
     said = _run(driver, cluster.url, f"{GENERATED} {WINDOWS}", "refused")
-    assert "[WR608] the source clicks (generator) needs pyarrow, windrow on Spark's workers; python3 on 10.213." in said, said
+    assert "[WR608] the source clicks (generator) needs pyarrow, windrow on Spark's workers; /usr/bin/python3 on 10.213." in said, said
     assert "WR999" not in said
 
 
