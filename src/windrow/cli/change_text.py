@@ -79,7 +79,7 @@ def _outcome(record: Record, can_mix: bool, can_build: bool) -> list[str]:
         "  outputs  what was written stays; rows of later batches are as the new text says",
         "  back     windrow rollback takes it back to this batch: the rows read since are read again, by the old text",
     ]
-    lines += [f"  stays    {each}" for each in record["what_stays"]]
+    lines += [f"           but {each}" for each in record["what_stays"]]
     seconds = max(record["load_seconds"], 0.1)
     return [
         *lines,

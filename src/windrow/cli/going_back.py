@@ -42,6 +42,7 @@ def roll_back(
         refuse_given(context, {"settings": OWN_SETTINGS})
         roll_back_there(remote, to, yes=yes, message=message)
         return
+    from windrow.diagnosis.explained import counted
     from windrow.jobs.authors import user_name
     from windrow.jobs.pending import pending_rollback
     from windrow.jobs.switching import rollback_target
@@ -59,7 +60,7 @@ def roll_back(
         stop_running_jobs([switch])
         undone = switch.rollback(to, message=message, who=user_name())
         text = f"windrow history {file} --text {present_version(switch).number}"
-        print(f"job {name} is rolled back; {undone:,} batches will run again. Its text: {text}")
+        print(f"job {name} is rolled back; {counted(undone)} will run again. Its text: {text}")
 
 
 def show_history(

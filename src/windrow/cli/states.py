@@ -76,6 +76,7 @@ def restore_state(
 ) -> None:
     """Take a job back to where it stood after a batch. Rows read since then are read again, and what was written of them is removed."""
     from windrow.cli.screen import say, screen
+    from windrow.diagnosis.explained import counted
     from windrow.errors import UsageError
 
     histories = histories_of(file, state, job, settings)
@@ -88,7 +89,7 @@ def restore_state(
     if not yes and not typer.confirm(f"Take job {history.job.name} back to batch {to}, and remove all that came after it?"):
         raise typer.Exit(1)
     undone = history.restore(to)
-    say(screen(), f"job {history.job.name} stands after batch {to}; {undone:,} batches will run again")
+    say(screen(), f"job {history.job.name} stands after batch {to}; {counted(undone)} will run again")
 
 
 def histories_of(file: str, state: str | None, job: str | None, settings: list[str] | None = None) -> list[JobHistory]:
