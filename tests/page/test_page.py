@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.page.conftest import axe, opened
 from tests.page.fake_server import Answer, FakeServer
@@ -422,6 +424,9 @@ def test_every_view_fits_and_can_be_used_by_everybody(shown: Page, server: FakeS
     found: dict[str, list[str]] = {}
     for view in EVERY:
         go(shown, server, view)
+        # Charts take the width of their cards once these have theirs.
+        with suppress(PlaywrightTimeout):
+            shown.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth", timeout=5_000)
         wide = shown.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         told = [f"{wide} pixels too wide"] if wide > 0 else []
         # By way of the debugger: what the policy of the page forbids, a test may.

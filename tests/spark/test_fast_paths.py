@@ -168,7 +168,7 @@ def test_what_does_not_fit_is_never_called(
     with caplog.at_level(logging.WARNING, "windrow.spark"):
         *_, used = _run(spark, tmp_path, "parquet", "out")
     # Those that need it are off with it.
-    assert used == ["file_scan", "json_scan"]
+    assert used == ["file_scan", "json_scan", "read_limits"]
     assert [record.getMessage().partition(",")[0] for record in caplog.records if record.name == "windrow.spark"] == [
         "the fast path arrow_collect is off"
     ]

@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "top": (
         "top:top",
-        "Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state.",
+        "Watch jobs as they run: rows a second, lag, watermark by partition, where the time goes, late and dead rows, state, alerts.",
     ),
     "lineage": ("lineage:show_lineage", "Show which columns follow from which, in one file or through several."),
     "group": (

@@ -61,7 +61,9 @@ class Section:
 
 
 def _setting(key: str, setting: RunSetting) -> OptionSpec:
-    kind = _TEXT if setting.is_text or setting.is_address else _CHOICE if setting.choices else _INTEGER
+    kind = (
+        _DURATION if setting.is_duration else _TEXT if setting.is_text or setting.is_address else _CHOICE if setting.choices else _INTEGER
+    )
     return OptionSpec(key, kind, setting.meaning, setting.default or None, setting.choices, example=setting.example)
 
 

@@ -172,8 +172,8 @@ def _empty(select: Select, alias: str) -> Select:
 # The fields of a stage that are about what it makes of rows, and not about the rows it is given.
 _LATER: dict[type[Selected], tuple[str, ...]] = {
     FilterProject: (),
-    OverAggregate: ("qualify", "items", "key", "headers", "order_by"),
-    Aggregate: ("having", "items", "key", "headers", "order_by"),
+    OverAggregate: ("qualify", "output"),
+    Aggregate: ("having", "output"),
 }
 
 

@@ -103,19 +103,20 @@ class S3Files:
 
     def read(self, name: str, /) -> bytes:
         """All of one version: Arrow's client asks for the size and then for so many bytes, between which a file may be replaced."""
+        failed = OSError(errno.EBUSY, "it is being replaced all the time")
         with self._failing_as(read_error, name):
             for _ in range(_READS):
                 stream = self._open(name)
                 version = stream.metadata()["ETag"]
                 try:
                     data = bytes(stream.read())
-                except OSError:
-                    if self._open(name).metadata()["ETag"] == version:
-                        raise
+                except OSError as error:
+                    # Of the version before, there may have been more bytes to ask for.
+                    failed = error
                     continue
                 if self._open(name).metadata()["ETag"] == version:
                     return data
-            raise OSError(errno.EBUSY, "it is being replaced all the time")
+            raise failed
 
     def _open(self, name: str) -> Any:
         return _filesystem(self.access).open_input_stream(self._at(name))

@@ -44,7 +44,7 @@ def test_strategies_are_those_of_a_run_with_the_same_settings(windrow: Windrow) 
     assert "scan: JSON files" in told()
     assert "scan: JSON text" in told("--set", "engine.fast_paths=off")
     assert "state: on the executors, in buckets" in told("--set", "state.home=distributed", "--set", "state.buckets=3")
-    assert "the executors cannot reach the state folder" in told("--state", "hdfs://name/state")
+    assert "the executors cannot reach the state folder" in told("--state", "gs://name/state")
     refused = windrow("explain", "q.sql", "--set", "state.homes=resident")
     assert refused.exit_code == 2
     assert "[WR616]" in refused.stderr
